@@ -1,0 +1,36 @@
+"""See the real PyTorch runtime: storage, views, graphs, gradients.
+
+Names load on first use, so that `import insidetorch` is quick and a part that needs no torch
+works without it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_PLACES = {
+    "AliasMap": "widgets.alias_map",
+    "StrideExplorer": "widgets.stride_explorer",
+    "TensorXRay": "widgets.tensor_xray",
+    "compare_times": "widgets.compare",
+    "count": "observe.dispatch",
+    "expect_error": "learn.expect_error",
+    "families": "observe.aliases",
+    "layout_of": "observe.layout",
+    "predict": "learn.predict",
+    "relation": "observe.aliases",
+    "show": "widgets.show",
+    "xray_of": "observe.xray",
+}
+
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "indexing", "records"]

@@ -1,0 +1,1 @@
+"""From records to SVG and plain text: pure functions, the same output every time."""

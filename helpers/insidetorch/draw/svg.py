@@ -1,0 +1,104 @@
+"""The few shapes that every picture is made of.
+
+A live picture has an element of its own for each cell; what the view in the page may rely on is
+`data-link` (elements with the same value light up together), `data-say` (the sentence read out
+for an element), `data-r` and `data-c` (its place for the arrow keys), and nothing else. A static
+picture draws all cells of a kind as one path, all texts of a kind as one group: it is half the
+size.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import defaultdict
+from dataclasses import dataclass, field
+from html import escape
+
+from .theme import CELL_HEIGHT, CHAR_WIDTH, CSS, LIVE_CSS, MARGIN
+
+
+@dataclass
+class Canvas:
+    """A picture while it is drawn. `live` adds what hover, focus and arrow keys need."""
+
+    live: bool = False
+    parts: list[str] = field(default_factory=list)
+    paths: dict[str, str] = field(default_factory=lambda: defaultdict(str))
+    texts: dict[str, str] = field(default_factory=lambda: defaultdict(str))
+    width: float = 0
+    height: float = 0
+    _has_tab_stop: bool = False
+
+    def text(self, x: float, y: float, text: str, *, kind: str = "") -> None:
+        """A line of text with its baseline at y; kinds "m" and "r" put x at its middle or end."""
+        self.texts[kind] += _text(x, y, text)
+        after = {"m": 0.5, "r": 0}.get(kind[-1:], 1)
+        self._reach(x + after * len(text) * CHAR_WIDTH, y + 4)
+
+    def cell(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        *lines: str,
+        kind: str,
+        height: float = CELL_HEIGHT,
+        link: str = "",
+        say: str = "",
+        at: tuple[int, int] | None = None,
+    ) -> None:
+        """A box with a value in it and, smaller below, its numbers."""
+        middle = x + width / 2
+        texts = [_text(middle, y + (18 + 11 * i if i else 16), t) for i, t in enumerate(lines)]
+        if self.live:
+            value, small = "".join(texts[:1]), "".join(texts[1:])
+            self.parts.append(
+                f'<g class="{kind} m"{self._hooks(link, say, at)}><rect x="{x:g}" y="{y:g}" '
+                f'width="{width:g}" height="{height:g}"/>{value}<g class="s">{small}</g></g>'
+            )
+        else:
+            self.paths[kind] += f"M{x:g} {y:g}h{width:g}v{height:g}h-{width:g}z"
+            self.texts["m"] += "".join(texts[:1])
+            self.texts["s m"] += "".join(texts[1:])
+        self._reach(x + width, y + height)
+
+    def svg(self, label: str) -> str:
+        """The finished picture; `label` is its description for a screen reader."""
+        w, h = round(self.width + MARGIN), round(self.height + MARGIN)
+        ground = f'<style>{CSS}</style><path class="g" d="M0 0h{w}v{h}H0z"/>'
+        paths = [f'<path class="{kind}" d="{d}"/>' for kind, d in self.paths.items()]
+        texts = [f'<g class="{kind}">{t}</g>' for kind, t in self.texts.items()]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
+            f'height="{h}" class="it" role="group" aria-label="{escape(label)}">'
+            f"{'' if self.live else ground}{''.join(paths + self.parts + texts)}</svg>"
+        )
+
+    def _hooks(self, link: str, say: str, at: tuple[int, int] | None) -> str:
+        out = f' data-link="{escape(link)}" data-say="{escape(say)}"'
+        if at is not None:
+            stop = -1 if self._has_tab_stop else 0
+            self._has_tab_stop = True
+            out += (
+                f' data-r="{at[0]}" data-c="{at[1]}" tabindex="{stop}" role="img" '
+                f'aria-label="{escape(say)}"'
+            )
+        return out
+
+    def _reach(self, x: float, y: float) -> None:
+        self.width, self.height = max(self.width, x), max(self.height, y)
+
+
+def img(svg: str, alt: str) -> str:
+    """An `<img>` around a picture: the static form that survives an untrusted notebook."""
+    data = b64encode(svg.encode()).decode()
+    return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def live_css() -> str:
+    """The style of live pictures: the common one, and the marks of hover and focus."""
+    return CSS + LIVE_CSS
+
+
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:g}" y="{y:g}">{escape(text)}</text>'

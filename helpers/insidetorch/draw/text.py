@@ -1,0 +1,156 @@
+"""The same facts in words, for nbval, for a screen reader and for a terminal."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from ..records import Cell, Family, Layout, StorageCell, Value, XRay
+
+
+def value_text(value: Value) -> str:
+    """A value as it stands in a cell: four significant digits, integers whole.
+
+    >>> value_text(0.123456), value_text(1 + 2j), value_text(True), value_text(None)
+    ('0.1235', '1+2j', 'True', '×')
+    """
+    if value is None:
+        return "×"
+    if isinstance(value, complex):
+        return f"{value.real:.4g}{value.imag:+.4g}j"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def sizes_text(layout: Layout) -> str:
+    """Sizes in words, for the start of a sentence.
+
+    >>> from insidetorch.observe.layout import layout_of
+    >>> import torch
+    >>> sizes_text(layout_of(torch.zeros(2, 3)))
+    'A 2 × 3 float32 tensor'
+    """
+    if not layout.sizes:
+        return f"A {layout.dtype} tensor without dimensions"
+    return f"A {' × '.join(map(str, layout.sizes))} {layout.dtype} tensor"
+
+
+def xray_sentence(x: XRay) -> str:
+    """An x-ray in two or three sentences: its alternative text and its status line."""
+    layout = x.layout
+    text = (
+        f"{sizes_text(layout)} with strides {layout.strides} at offset {layout.offset}. "
+        f"It reads {count(layout.distinct, 'element')} of a storage with "
+        f"{count(layout.storage_elements, 'element')} ({count(layout.storage_bytes, 'byte')})."
+    )
+    return " ".join([text, *warnings(x)])
+
+
+def warnings(x: XRay) -> list[str]:
+    """What is not as usual about this tensor, one sentence each."""
+    layout, found = x.layout, []
+    if x.refusal:
+        found.append(f"torch refuses: {x.refusal}")
+    elif not layout.fits:
+        found.append(
+            f"The storage is too small: {layout.needed_bytes:,} bytes are needed, "
+            f"{layout.storage_bytes:,} are there. Reading a value would crash the process."
+        )
+    if layout.overlaps:
+        found.append(f"Its {layout.numel:,} values share {count(layout.distinct, 'element')}.")
+    if layout.is_conj:
+        found.append("The conjugate bit is set: memory holds the conjugates of the values.")
+    if layout.is_neg:
+        found.append("The negative bit is set: memory holds the negatives of the values.")
+    if layout.quantizer:
+        found.append(f"It is quantised: memory holds integers, with {layout.quantizer}.")
+    return found
+
+
+def traits(layout: Layout) -> str:
+    """The flags of a tensor in one line."""
+    words = ["contiguous" if layout.is_contiguous else "not contiguous"]
+    if layout.is_channels_last:
+        words.append("channels_last")
+    words.append("view" if layout.is_view else "no view")
+    words.append("leaf" if layout.is_leaf else "result of an operation")
+    if layout.requires_grad:
+        words.append("requires grad")
+    words.append("inference tensor" if layout.is_inference else f"version {layout.version}")
+    return ", ".join(words)
+
+
+def xray_text(x: XRay) -> str:
+    """An x-ray as plain text: every shown value as value@element, and the storage beside it."""
+    layout = x.layout
+    lines = [
+        f"{layout.type_name} of {layout.dtype} on {layout.device}: {traits(layout)}",
+        f"sizes    {layout.sizes}",
+        f"strides  {layout.strides}",
+        f"offset   {layout.offset} = byte {layout.offset * layout.itemsize}",
+        f"storage  {count(layout.storage_bytes, 'byte')} = "
+        f"{count(layout.storage_elements, 'element')} of {count(layout.itemsize, 'byte')}, "
+        f"{layout.distinct:,} read",
+        *warnings(x),
+    ]
+    if not x.cells:
+        return "\n".join([*lines, "no values"])
+    lines.append("values, each with the storage element that it is read from:")
+    for outer, cells in groupby(x.cells, key=lambda cell: cell.index[:-2]):
+        if outer:
+            lines.append(f"[{', '.join(map(str, outer))}, :, :]")
+        for _, row in groupby(cells, key=lambda cell: cell.index[:-1]):
+            lines.append("  " + _row(list(row)))
+    return "\n".join(lines)
+
+
+def storage_text(cells: tuple[StorageCell, ...]) -> str:
+    """The shown storage elements with their numbers, in one line."""
+    return "  ".join(f"{value_text(c.value)}@{c.element}" for c in cells)
+
+
+def _row(cells: list[Cell]) -> str:
+    out, last = [], None
+    for cell in cells:
+        here = cell.index[-1] if cell.index else 0
+        if last is not None and here != last + 1:
+            out.append("…")
+        out.append(f"{value_text(cell.value)}@{cell.element}")
+        last = here
+    return "  ".join(out)
+
+
+def family_text(family: Family) -> str:
+    """Who shares one storage, a line for each tensor."""
+    lines = [f"storage of {count(family.storage_bytes, 'byte')}, read by:"]
+    for member in family.members:
+        layout = member.layout
+        lines.append(
+            f"  {' = '.join(member.names)}: {layout.dtype}, sizes {layout.sizes}, strides "
+            f"{layout.strides}, offset {layout.offset}; {member.role}; "
+            + ("no version" if layout.version is None else f"version {layout.version}")
+        )
+    return "\n".join(lines)
+
+
+def families_text(families: tuple[Family, ...]) -> str:
+    """All families; a sentence where there are none."""
+    if not families:
+        return families_sentence(families)
+    return "\n".join(map(family_text, families))
+
+
+def families_sentence(families: tuple[Family, ...]) -> str:
+    """How many storages are shared by how many tensors: the status line of the map."""
+    shared = [family for family in families if len(family.members) > 1]
+    members = sum(len(family.members) for family in shared)
+    if not shared:
+        return "No two tensors found here share a storage."
+    return f"{count(members, 'tensor')} on {count(len(shared), 'shared storage')}."
+
+
+def count(n: int, noun: str) -> str:
+    """A number and its noun.
+
+    >>> count(1, "byte"), count(1200, "byte")
+    ('1 byte', '1,200 bytes')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

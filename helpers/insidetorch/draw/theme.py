@@ -1,0 +1,39 @@
+"""One set of colours, sizes and words for every picture.
+
+Colours are JupyterLab's variables with light fall-backs, so a theme change needs no redraw; a
+picture inside an `<img>` sees no variables and uses the fall-backs on its own white ground.
+Nothing is told by colour alone: a used cell has a solid border, an unused one a dotted border, a
+cell without memory a dashed border and a cross.
+"""
+
+from __future__ import annotations
+
+CELL_HEIGHT = 36
+CHAR_WIDTH = 7.3
+SMALL_CHAR_WIDTH = 6.1
+MARGIN = 8
+PAGE_WIDTH = 840
+
+CSS = """
+.it{font:12px var(--jp-code-font-family,monospace)}
+.it text{fill:var(--jp-content-font-color1,#212121);stroke:none}
+.it .h{font-weight:bold}
+.it .s{font-size:10px}
+.it .s text{fill:var(--jp-content-font-color2,#555)}
+.it .m{text-anchor:middle}
+.it .r{text-anchor:end}
+.it .w{font-weight:bold}
+.it .w text{fill:var(--jp-error-color1,#b71c1c)}
+.it .g{fill:#fff}
+.it .free,.it .free rect{fill:var(--jp-layout-color1,#fff);stroke:#8a8a8a;stroke-dasharray:2 3}
+.it .used,.it .used rect{fill:#56b4e94d;stroke:#2f8fc4}
+.it .bad,.it .bad rect{fill:#d55e0033;stroke:#d55e00;stroke-dasharray:5 2}
+""".replace("\n", "")
+
+LIVE_CSS = """
+.it rect{rx:3px}
+.it .on rect{fill:#ffb74d;stroke:#e65100;stroke-width:2;stroke-dasharray:none}
+.it .on text{fill:#000}
+.it [tabindex]:focus{outline:none}
+.it [tabindex]:focus-visible rect{stroke:var(--jp-content-font-color0,#000);stroke-width:3}
+"""

@@ -1,0 +1,127 @@
+"""A question before the cell runs: commit to an answer, then see what torch does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+
+import ipywidgets
+
+from ..widgets.view import SvgView
+from .progress import keep_prediction, said
+
+
+class Prediction(ipywidgets.VBox):
+    """A question with options; torch's answer appears after the learner has chosen.
+
+    Outside a running widget the question stands with its answer folded away: that is also what
+    the build stores and nbval compares.
+    """
+
+    def __init__(
+        self, prediction_id: str, question: str, options: Mapping[object, str], answer: object
+    ) -> None:
+        self.prediction_id, self.question = prediction_id, question
+        self.explanations = {_text(value): why for value, why in options.items()}
+        self.answer = _text(answer)
+        self.choice = ipywidgets.RadioButtons(
+            options=list(self.explanations), value=None, layout={"width": "max-content"}
+        )
+        self.commit = ipywidgets.Button(description="That is my answer", disabled=True)
+        self.view = SvgView()
+        heading = ipywidgets.HTML(f"<b>Predict {escape(prediction_id)}.</b> {escape(question)}")
+        super().__init__([heading, self.choice, self.commit, self.view])
+        self.add_class("it-box")
+        self.choice.observe(self._on_choice, "value")
+        self.commit.on_click(self._on_commit)
+        earlier = said(prediction_id)
+        if earlier in self.explanations:
+            self.choice.value = earlier
+            self._reveal("Earlier you said")
+
+    def _on_choice(self, change: dict) -> None:
+        self.commit.disabled = change["new"] is None
+
+    def _on_commit(self, _button: object) -> None:
+        self._reveal("You said")
+        try:
+            keep_prediction(self.prediction_id, self.choice.value, right=self._is_right())
+        except OSError as error:
+            self.view.show("", f"{self.view.status} (Not saved: {error})")
+
+    def _is_right(self) -> bool:
+        return self.choice.value == self.answer
+
+    def _reveal(self, opening: str) -> None:
+        self.choice.disabled = self.commit.disabled = True
+        mine, why = self.choice.value, self.explanations[self.choice.value]
+        if self._is_right():
+            text = f"{opening} {mine}, and so does torch. {why}"
+        else:
+            right = self.explanations[self.answer]
+            text = f"{opening} {mine}: {why} torch says {self.answer}. {right}"
+        self.view.show("", text)
+
+    def __repr__(self) -> str:
+        lines = [f"Predict {self.prediction_id}. {self.question}"]
+        for text, why in self.explanations.items():
+            mark = "→" if text == self.answer else " "
+            lines += [f" {mark} {text}", f"     {why}"]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, object]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = self._html()
+        return bundle
+
+    def _html(self) -> str:
+        options = "".join(f"<li><code>{escape(text)}</code></li>" for text in self.explanations)
+        rest = "".join(
+            f"<li><code>{escape(text)}</code>: {escape(why)}</li>"
+            for text, why in self.explanations.items()
+            if text != self.answer
+        )
+        return (
+            f"<p><b>Predict {escape(self.prediction_id)}.</b> {escape(self.question)}</p>"
+            f"<ul>{options}</ul><details><summary>What torch does</summary>"
+            f"<p><code>{escape(self.answer)}</code>. {escape(self.explanations[self.answer])}</p>"
+            f"<ul>{rest}</ul></details>"
+        )
+
+
+def predict(
+    prediction_id: str,
+    question: str,
+    options: Mapping[object, str],
+    *,
+    reveal: Callable[[], object],
+) -> Prediction:
+    """Ask for a prediction, and answer it with what torch does.
+
+    Args: `prediction_id`, chapter and number such as "1.3"; `options` maps each possible answer
+    (a plain Python value) to what is to be said of it: why it is right, or the misconception that
+    leads to it; `reveal` runs now, its result is shown after the learner has chosen.
+    Returns the question as a widget. Raises ValueError if `reveal` gives none of the options: the
+    right answer comes from torch, never from this call.
+
+    >>> predict("0.1", "1 + 1?", {2: "Of course.", 11: "That joins texts."}, reveal=lambda: 1 + 1)
+    Predict 0.1. 1 + 1?
+     → 2
+         Of course.
+       11
+         That joins texts.
+    """
+    answer = reveal()
+    if _text(answer) not in map(_text, options):
+        raise ValueError(
+            f"Prediction {prediction_id} was asked with the options {list(options)}. "
+            f"Running it gives {answer!r}, which is none of them. Correct the options."
+        )
+    return Prediction(prediction_id, question, options, answer)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        value = tuple(value)  # torch.Size prints its name
+    return value if isinstance(value, str) else repr(value)

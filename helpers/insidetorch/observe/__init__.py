@@ -1,0 +1,1 @@
+"""From torch to records: what is there, without changing it."""

@@ -1,0 +1,126 @@
+"""How does this tensor read its storage?"""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+
+from .. import indexing
+from ..records import Layout
+from . import private
+
+
+class NoStorageError(TypeError):
+    """The tensor has no addressable storage; the message is one true sentence about why."""
+
+
+def layout_of(t: torch.Tensor) -> Layout:
+    """How does this tensor read its storage?
+
+    Args: `t`, any tensor. Nothing of it changes: no gradient, version, hook or generator.
+    Returns a `Layout`; sizes, strides and offset count elements.
+    Raises TypeError if `t` is not a tensor, NoStorageError (a TypeError) if its elements have no
+    address: sparse, nested, meta, fake and wrapped tensors.
+
+    >>> layout_of(torch.arange(12).reshape(3, 4).t()).strides
+    (1, 4)
+
+    Source: torch.Tensor.stride, .storage_offset, .untyped_storage (2.13).
+    """
+    if not isinstance(t, torch.Tensor):
+        raise TypeError(
+            f"The layout of a {type(t).__name__} was asked. Only a torch.Tensor has sizes and "
+            "strides over a storage. Convert it first, for example with torch.as_tensor."
+        )
+    with private.unseen():
+        _require_storage(t)
+        sizes, strides = tuple(t.shape), tuple(t.stride())
+        return Layout(
+            type_name=type(t).__name__,
+            dtype=str(t.dtype).removeprefix("torch."),
+            device=str(t.device),
+            sizes=sizes,
+            strides=strides,
+            offset=t.storage_offset(),
+            itemsize=t.element_size(),
+            storage_bytes=t.untyped_storage().nbytes(),
+            distinct=distinct_elements(sizes, strides),
+            version=private.version(t),
+            requires_grad=t.requires_grad,
+            is_leaf=t.is_leaf,
+            is_view=private.is_view(t),
+            is_contiguous=t.is_contiguous(),
+            is_channels_last=_is_channels_last(t),
+            is_conj=t.is_conj(),
+            is_neg=t.is_neg(),
+            is_inference=t.is_inference(),
+            quantizer=_quantizer(t),
+        )
+
+
+def distinct_elements(sizes: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many different storage elements do these sizes and strides read?
+
+    Exact: read off the strides where they settle it, else marked one by one in a mask.
+
+    >>> distinct_elements((3, 3), (1, 1)), distinct_elements((1000, 3), (0, 1))
+    (5, 3)
+    """
+    if 0 in sizes:
+        return 0
+    dims = [(n, abs(s)) for n, s in zip(sizes, strides, strict=True) if n > 1 and s != 0]
+    sizes, strides = tuple(n for n, _ in dims), tuple(s for _, s in dims)
+    if indexing.surely_distinct(sizes, strides):
+        return prod(sizes)
+    _, last = indexing.span(sizes, strides)
+    mask = torch.zeros(last + 1, dtype=torch.bool, device="cpu")
+    mask.as_strided(sizes, strides).fill_(True)
+    return int(mask.sum())
+
+
+def _require_storage(t: torch.Tensor) -> None:
+    """Raise NoStorageError, with the reason, if the elements of `t` have no address."""
+    if private.is_functorch_wrapped(t):
+        reason = "it stands for a value inside a torch.func transform and wraps the real tensor"
+    elif private.is_functional(t):
+        reason = "it is a wrapper of the functionalization pass around the real tensor"
+    elif private.is_fake(t):
+        reason = "it is a fake tensor of the compiler: sizes and strides, but no data"
+    elif isinstance(t, torch.nn.parameter.UninitializedTensorMixin):
+        reason = "it is uninitialized: a lazy module gives it a size at its first call"
+    elif t.is_nested:
+        reason = "it is nested: a list of tensors of different sizes has no single set of strides"
+    elif t.is_mkldnn:
+        reason = "it is in a oneDNN layout, which is opaque and has no strides"
+    elif t.layout != torch.strided:
+        reason = (
+            f"its layout is {t.layout}, and its indices and values are kept in tensors of their own"
+        )
+    elif t.is_meta:
+        reason = "it is on the meta device: sizes and strides, but no data"
+    elif t.untyped_storage().nbytes() and not _has_data(t):
+        reason = "its storage has a size but no data: the class keeps its values elsewhere"
+    else:
+        return
+    raise NoStorageError(f"This {type(t).__name__} has no element addresses: {reason}.")
+
+
+def _has_data(t: torch.Tensor) -> bool:
+    try:
+        return t.untyped_storage().data_ptr() != 0
+    except RuntimeError:
+        return False
+
+
+def _is_channels_last(t: torch.Tensor) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return t.dim() in formats and t.is_contiguous(memory_format=formats[t.dim()])
+
+
+def _quantizer(t: torch.Tensor) -> str:
+    if not t.is_quantized:
+        return ""
+    if t.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        return f"scale {t.q_scale():g}, zero point {t.q_zero_point()}"
+    return f"a scale and zero point for each index of dimension {t.q_per_channel_axis()}"

@@ -1,0 +1,91 @@
+"""Every private name of torch that the package uses: one thin function each.
+
+`missing()` lists the names that this torch lacks; a test asserts that the list is empty, so a
+release that renames one fails loudly here and nowhere else. Checked with torch 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils import _python_dispatch
+
+_NAMES = (
+    "torch.Tensor._base",
+    "torch.Tensor._is_view",
+    "torch.Tensor._version",
+    "torch.UntypedStorage._cdata",
+    "torch._C._functorch.is_functorch_wrapped_tensor",
+    "torch._C._storage_Use_Count",
+    "torch._C.DisableTorchFunction",
+    "torch._is_functional_tensor",
+    "torch.utils._python_dispatch._disable_current_modes",
+    "torch.utils._python_dispatch.TorchDispatchMode",
+)
+
+DispatchMode = _python_dispatch.TorchDispatchMode
+
+
+def missing() -> list[str]:
+    """Which of the private names does this torch not have?"""
+    absent = []
+    for name in _NAMES:
+        place = torch
+        for part in name.split(".")[1:]:
+            place = getattr(place, part, None)
+        if place is None:
+            absent.append(name)
+    return absent
+
+
+def storage_id(t: torch.Tensor) -> int:
+    """Which storage is it? Equal for two *living* tensors if and only if they share one."""
+    return t.untyped_storage()._cdata
+
+
+def storage_users(t: torch.Tensor) -> int:
+    """How many tensors, graphs or other holders keep the storage alive? This call is left out."""
+    return torch._C._storage_Use_Count(t.untyped_storage()._cdata) - 1
+
+
+def version(t: torch.Tensor) -> int | None:
+    """How often was the tensor, or one that shares its counter, written in place?
+
+    None for an inference tensor: it has no counter.
+    """
+    return None if t.is_inference() else t._version
+
+
+def base(t: torch.Tensor) -> torch.Tensor | None:
+    """Whose view is it, for autograd? The root of the views, never one in between."""
+    return t._base
+
+
+def is_view(t: torch.Tensor) -> bool:
+    """Does autograd record the tensor as a view?"""
+    return t._is_view()
+
+
+def is_functorch_wrapped(t: torch.Tensor) -> bool:
+    """Is it the stand-in that torch.func hands to a function that it transforms?"""
+    return torch._C._functorch.is_functorch_wrapped_tensor(t)
+
+
+def is_functional(t: torch.Tensor) -> bool:
+    """Is it a wrapper of the functionalization pass?"""
+    return torch._is_functional_tensor(t)
+
+
+def is_fake(t: torch.Tensor) -> bool:
+    """Is it one of the compiler's tensors without data?"""
+    return isinstance(t, FakeTensor)
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Run operators that no mode of the user's and no tensor subclass sees or changes."""
+    with torch._C.DisableTorchFunction(), _python_dispatch._disable_current_modes():
+        yield

@@ -1,0 +1,1 @@
+"""Explorers: controls, then a record from `observe`, then its picture from `draw`."""

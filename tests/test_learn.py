@@ -1,0 +1,158 @@
+"""Predictions, intended errors and the learner's memory."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from insidetorch import expect_error, predict
+from insidetorch.learn import progress
+
+OPTIONS = {(3, 1): "That is the contiguous order.", (1, 4): "clone keeps the order."}
+
+
+def ask(prediction_id: str = "1.6"):
+    return predict(
+        prediction_id,
+        "Which strides?",
+        OPTIONS,
+        reveal=lambda: torch.arange(12).view(3, 4).t().clone().stride(),
+    )
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """A course folder with an empty memory."""
+    monkeypatch.delenv("INSIDETORCH_PROGRESS", raising=False)
+    (tmp_path / "helpers" / "insidetorch").mkdir(parents=True)
+    (tmp_path / "course.py").touch()
+    notebooks = tmp_path / "notebooks"
+    notebooks.mkdir()
+    (notebooks / "01_storage_and_stride.ipynb").touch()
+    monkeypatch.chdir(notebooks)
+    return tmp_path / ".insidetorch" / "progress.json"
+
+
+def answer(question, choice: str):
+    question.choice.value = choice
+    question.commit.click()
+    return question.view.status
+
+
+def test_nothing_is_revealed_before_the_answer(memory):
+    question = ask()
+    assert question.view.status == "" and question.commit.disabled
+    question.choice.value = "(3, 1)"
+    assert question.view.status == "" and not question.commit.disabled
+    assert not memory.exists()
+
+
+def test_a_wrong_answer_meets_its_misconception(memory):
+    said = answer(ask(), "(3, 1)")
+    assert said == (
+        "You said (3, 1): That is the contiguous order. torch says (1, 4). clone keeps the order."
+    )
+    kept = json.loads(memory.read_text(encoding="utf-8"))
+    assert kept["predictions"] == {"1.6": {"said": "(3, 1)", "right": False}}
+    assert kept["last"] == "01_storage_and_stride"
+
+
+def test_a_right_answer_is_told_why(memory):
+    assert answer(ask(), "(1, 4)") == "You said (1, 4), and so does torch. clone keeps the order."
+
+
+def test_an_answer_is_final_and_remembered(memory):
+    question = ask()
+    answer(question, "(3, 1)")
+    assert question.choice.disabled and question.commit.disabled
+    again = ask()
+    assert again.view.status.startswith("Earlier you said (3, 1):") and again.commit.disabled
+    assert ask("1.7").view.status == ""
+
+
+def test_what_is_stored_is_the_same_with_and_without_a_learner(memory):
+    before = ask()._repr_mimebundle_()
+    answer(ask(), "(3, 1)")
+    after = ask()._repr_mimebundle_()
+    assert before["text/plain"] == after["text/plain"] and "→ (1, 4)" in before["text/plain"]
+    assert before["text/html"] == after["text/html"] and "<details>" in before["text/html"]
+
+
+def test_the_right_answer_comes_from_torch():
+    with pytest.raises(ValueError, match=r"Prediction 1\.9 .* gives \(9,\), which is none of them"):
+        predict("1.9", "?", OPTIONS, reveal=lambda: (9,))
+    assert (
+        predict("1.9", "?", {(2,): "", (3,): ""}, reveal=lambda: torch.Size([2])).answer == "(2,)"
+    )
+
+
+def test_markup_in_a_question_is_text():
+    html = predict("1.9", "a < b?", {"<b>": "<i>", 2: ""}, reveal=lambda: 2)._repr_mimebundle_()
+    assert "<b>" not in html["text/html"].replace("<b>Predict", "")
+    assert "<i>" not in html["text/html"]
+
+
+def test_outside_a_course_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.delenv("INSIDETORCH_PROGRESS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert "You said" in answer(ask(), "(3, 1)")
+    assert list(tmp_path.iterdir()) == [] and progress.said("1.6") is None
+
+
+def test_another_place_can_be_named(tmp_path, monkeypatch):
+    file = tmp_path / "глубина 深" / "mine.json"
+    monkeypatch.setenv("INSIDETORCH_PROGRESS", str(file))
+    answer(ask(), "(3, 1)")
+    assert progress.said("1.6") == "(3, 1)" and file.exists()
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("broken", ["{", "[1]", "nonsense", '{"predictions": 3}', ""])
+def test_a_broken_memory_is_kept_aside_and_never_stops_the_learner(memory, broken):
+    memory.parent.mkdir()
+    memory.write_text(broken, encoding="utf-8")
+    assert "You said" in answer(ask(), "(3, 1)")
+    assert progress.said("1.6") == "(3, 1)"
+    aside = [p.read_text(encoding="utf-8") for p in memory.parent.glob("*.broken-*")]
+    assert aside == ([] if broken in ("", '{"predictions": 3}') else [broken])
+
+
+def test_what_others_wrote_into_the_memory_stays(memory):
+    memory.parent.mkdir()
+    memory.write_text('{"v": 1, "exercises": {"1.1": "right"}}', encoding="utf-8")
+    answer(ask(), "(3, 1)")
+    assert json.loads(memory.read_text(encoding="utf-8"))["exercises"] == {"1.1": "right"}
+
+
+def test_an_answer_that_cannot_be_saved_is_revealed_and_told(memory, monkeypatch):
+    def full(_progress):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(progress, "_write", full)
+    said = answer(ask(), "(3, 1)")
+    assert said.startswith("You said") and said.endswith("(Not saved: No space left on device)")
+
+
+def test_an_intended_error_is_printed_without_its_changing_parts(capsys):
+    with expect_error(RuntimeError, match="view size is not compatible"):
+        torch.arange(6).view(2, 3).t().view(6)
+    assert capsys.readouterr().out == "RuntimeError: view size is not compatible …\n"
+
+
+def test_an_intended_error_that_does_not_come_fails():
+    with pytest.raises(AssertionError, match="Nothing was raised"):
+        with expect_error(RuntimeError, match="x"):
+            pass
+
+
+def test_an_intended_error_with_another_message_fails():
+    with pytest.raises(AssertionError, match=r"says 'strides' was expected\. It says: sizes"):
+        with expect_error(ValueError, match="strides"):
+            raise ValueError("sizes")
+
+
+def test_an_error_of_another_type_passes_through():
+    with pytest.raises(KeyError):
+        with expect_error(ValueError, match="x"):
+            raise KeyError("x")
