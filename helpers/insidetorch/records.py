@@ -148,11 +148,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Family:
-    """All tensors found on one storage; `runs` gives each member's bytes as (start, end) pairs."""
+    """All tensors found on one storage.
+
+    `runs` gives each member's bytes as (start, end) pairs; `others` counts the holders that were
+    not found by name: a base without a name, a tensor in a place that was not looked into.
+    """
 
     storage_bytes: int
     members: tuple[Member, ...]
     runs: tuple[tuple[tuple[int, int], ...], ...]
+    others: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..records import Family, Member
 from .svg import Canvas
-from .text import families_sentence
+from .text import families_sentence, others_text
 from .theme import CHAR_WIDTH, MARGIN, PAGE_WIDTH
 
 _ROW = 24
@@ -19,7 +19,8 @@ def aliases_svg(families: tuple[Family, ...], *, live: bool = False) -> str:
     names = [m.name for family in families for m in family.members]
     left = MARGIN + max(map(len, names), default=0) * CHAR_WIDTH + 10
     for number, family in enumerate(families):
-        canvas.text(MARGIN, y + 18, f"storage of {family.storage_bytes:,} bytes", kind="h")
+        others = f", {others_text(family)}" if family.others else ""
+        canvas.text(MARGIN, y + 18, f"storage of {family.storage_bytes:,} bytes{others}", kind="h")
         y += 26
         for member, runs in zip(family.members, family.runs, strict=True):
             _member(canvas, number, family, member, runs, (left, y), row)

@@ -128,7 +128,14 @@ def family_text(family: Family) -> str:
             f"{layout.strides}, offset {layout.offset}; {member.role}; "
             + ("no version" if layout.version is None else f"version {layout.version}")
         )
+    if family.others:
+        lines.append(f"  {others_text(family)}")
     return "\n".join(lines)
+
+
+def others_text(family: Family) -> str:
+    """The holders of a storage that have no name."""
+    return f"and {count(family.others, 'holder')} without a name here"
 
 
 def families_text(families: tuple[Family, ...]) -> str:

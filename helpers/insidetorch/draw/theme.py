@@ -19,7 +19,7 @@ CSS = """
 .it text{fill:var(--jp-content-font-color1,#212121);stroke:none}
 .it .h{font-weight:bold}
 .it .s{font-size:10px}
-.it .s text{fill:var(--jp-content-font-color2,#555)}
+.it .s text{fill:var(--jp-content-font-color1,#555)}
 .it .m{text-anchor:middle}
 .it .r{text-anchor:end}
 .it .w{font-weight:bold}

@@ -14,7 +14,6 @@ from .layout import NoStorageError, layout_of
 
 _DEPTH = 3
 _LENGTH = 1000
-_LARGEST_MASK = 2**28
 
 
 def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
@@ -22,7 +21,7 @@ def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
 
     Returns a `Relation`; its `common_bytes` counts bytes that both read, exactly: two tensors
     that take turns in one storage have none.
-    Raises what `layout_of` raises; MemoryError for a storage too large to mark byte by byte.
+    Raises what `layout_of` raises.
 
     >>> x = torch.arange(6)
     >>> relation(x[::2], x[1::2]).common_bytes, relation(x[:4], x[2:]).common_bytes
@@ -30,36 +29,25 @@ def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
     """
     first, second = layout_of(a), layout_of(b)
     a_bytes, b_bytes = (r.distinct * r.itemsize for r in (first, second))
-    with private.unseen():
-        if private.storage_id(a) != private.storage_id(b):
-            return Relation(False, a_bytes, b_bytes, 0)
-        unit = gcd(first.itemsize, second.itemsize)
-        common = int((_mark(first, unit) & _mark(second, unit)).sum()) * unit
-    return Relation(True, a_bytes, b_bytes, common)
+    if private.storage_id(a) != private.storage_id(b):
+        return Relation(False, a_bytes, b_bytes, 0)
+    unit = gcd(first.itemsize, second.itemsize)
+    common = _units(first, unit) & _units(second, unit)
+    return Relation(True, a_bytes, b_bytes, common.bit_count() * unit)
 
 
-def _mark(layout: Layout, unit: int) -> torch.Tensor:
-    """A mask over the storage, one flag per `unit` bytes: which of them does the tensor read?"""
-    flags = layout.storage_bytes // unit
-    if flags > _LARGEST_MASK:
-        raise MemoryError(
-            f"The exact overlap inside a storage of {layout.storage_bytes:,} bytes was asked. "
-            f"It is marked element by element, and {flags:,} marks are too many. Compare slices."
-        )
-    mask = torch.zeros(flags, dtype=torch.bool, device="cpu")
-    if layout.fits and layout.numel:
-        wide = layout.itemsize // unit
-        sizes = (*layout.sizes, wide)
-        strides = (*(s * wide for s in layout.strides), 1)
-        mask.as_strided(sizes, strides, layout.offset * wide).fill_(True)
-    return mask
+def _units(layout: Layout, unit: int) -> int:
+    """The set of the pieces of `unit` bytes that the tensor reads, as a bit for each."""
+    wide = layout.itemsize // unit
+    strides = (*(s * wide for s in layout.strides), 1)
+    return indexing.element_set((*layout.sizes, wide), strides, layout.offset * wide)
 
 
 def families(named: Mapping[str, object], *, alone: bool = False) -> tuple[Family, ...]:
     """Which of these objects hold tensors that share a storage?
 
-    Args: `named` maps names to any objects: tensors, modules, optimizers' state, and lists,
-    tuples and dicts of them, three levels deep. `alone` also gives storages with one tensor.
+    Args: `named` maps names to any objects: tensors, modules, and lists, tuples and dicts of them,
+    three levels deep. `alone` also gives storages with one tensor.
     Returns the families in the order of their first name. Tensors without addresses are left out.
 
     >>> x = torch.zeros(2, 3)
@@ -109,7 +97,8 @@ def _family(group: list[tuple[list[str], torch.Tensor]]) -> Family:
         Member(tuple(names), layout, _role(t, group))
         for (names, t), layout in zip(group, layouts, strict=True)
     )
-    return Family(layouts[0].storage_bytes, members, tuple(_runs(layout) for layout in layouts))
+    others = private.storage_users(group[0][1]) - len(group)
+    return Family(layouts[0].storage_bytes, members, tuple(map(_runs, layouts)), others)
 
 
 def _role(t: torch.Tensor, group: list[tuple[list[str], torch.Tensor]]) -> str:

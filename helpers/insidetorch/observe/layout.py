@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import torch
 
 from .. import indexing
@@ -45,7 +43,7 @@ def layout_of(t: torch.Tensor) -> Layout:
             offset=t.storage_offset(),
             itemsize=t.element_size(),
             storage_bytes=t.untyped_storage().nbytes(),
-            distinct=distinct_elements(sizes, strides),
+            distinct=indexing.distinct_elements(sizes, strides),
             version=private.version(t),
             requires_grad=t.requires_grad,
             is_leaf=t.is_leaf,
@@ -57,26 +55,6 @@ def layout_of(t: torch.Tensor) -> Layout:
             is_inference=t.is_inference(),
             quantizer=_quantizer(t),
         )
-
-
-def distinct_elements(sizes: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many different storage elements do these sizes and strides read?
-
-    Exact: read off the strides where they settle it, else marked one by one in a mask.
-
-    >>> distinct_elements((3, 3), (1, 1)), distinct_elements((1000, 3), (0, 1))
-    (5, 3)
-    """
-    if 0 in sizes:
-        return 0
-    dims = [(n, abs(s)) for n, s in zip(sizes, strides, strict=True) if n > 1 and s != 0]
-    sizes, strides = tuple(n for n, _ in dims), tuple(s for _, s in dims)
-    if indexing.surely_distinct(sizes, strides):
-        return prod(sizes)
-    _, last = indexing.span(sizes, strides)
-    mask = torch.zeros(last + 1, dtype=torch.bool, device="cpu")
-    mask.as_strided(sizes, strides).fill_(True)
-    return int(mask.sum())
 
 
 def _require_storage(t: torch.Tensor) -> None:

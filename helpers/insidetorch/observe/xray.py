@@ -49,7 +49,7 @@ def strided_xray(t: torch.Tensor, sizes: Index, strides: Index, offset: int) -> 
         sizes=tuple(sizes),
         strides=tuple(strides),
         offset=offset,
-        distinct=len(set(indexing.elements(sizes, strides, offset))),
+        distinct=indexing.distinct_elements(sizes, strides),
         is_contiguous=False,
         is_channels_last=False,
     )

@@ -11,12 +11,14 @@ function guard(event) {
   event.stopPropagation();
 }
 
-// ipywidgets 8 gives the handles of its sliders no accessible name: take the visible label.
+// ipywidgets 8 gives the handles and the number fields of its sliders no accessible name: take the
+// visible label.
 function nameSliders(box) {
   for (const slider of box.querySelectorAll(".widget-slider")) {
     const label = slider.querySelector(".widget-label")?.textContent;
     if (!label) continue;
-    for (const handle of slider.querySelectorAll(".noUi-handle")) handle.setAttribute("aria-label", label);
+    for (const part of slider.querySelectorAll(".noUi-handle, .widget-readout")) part.setAttribute("aria-label", label);
+    slider.querySelector(".widget-readout").setAttribute("role", "textbox");
   }
 }
 
