@@ -286,6 +286,20 @@ def test_an_index_counts_only_when_it_answers():
         assert not install.answers(f"http://127.0.0.1:{silent.getsockname()[1]}/", seconds=0.2)
 
 
+def test_an_index_whose_name_is_never_found_is_not_waited_for(monkeypatch):
+    release, ended = threading.Event(), []
+
+    def hang(*_args: object, **_options: object) -> None:
+        release.wait(30)
+        ended.append(True)
+        raise OSError
+
+    monkeypatch.setattr(install.urllib.request, "urlopen", hang)
+    assert not install.answers("http://nowhere.invalid/", seconds=0.1)
+    assert ended == []
+    release.set()
+
+
 HOLD = """
 import sys
 from pathlib import Path

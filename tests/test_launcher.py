@@ -146,6 +146,7 @@ def test_build_gets_its_file_with_the_folder_that_the_author_is_in(
 
 def test_the_running_python_is_used_where_it_has_everything(monkeypatch):
     monkeypatch.setattr(environment, "missing", lambda root, *, extra: [])
+    monkeypatch.setattr(install, "ensure", lambda root, **options: Path("the course's own"))
     assert launcher.choose_python(ROOT, extra="lab", gpu=False) == Path(sys.executable)
 
 

@@ -1,0 +1,188 @@
+"""How does a lesson's text become an executed notebook, and are the stored ones up to date?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from coursekit import machine
+from coursekit.bring_back import bring_back
+from coursekit.compare import differences
+from coursekit.errors import CourseError
+from coursekit.execute import CellFailed, execute, keep_measured
+from coursekit.findings import Finding
+from coursekit.notebook import (
+    back_up,
+    edited_by_hand,
+    read_notebook,
+    same_cells,
+    text_of_file,
+    write_atomically,
+)
+from coursekit.plan import Plan, make_plan
+from coursekit.sources import Lesson, find_lessons
+from coursekit.tags import RELAXING, needs_of
+
+COURSE = Path(__file__).resolve().parents[2]
+
+
+def main(argv: Sequence[str], *, root: Path = COURSE) -> int:
+    """Run `course.py build` with these arguments in the course at `root`; 0 if all is well."""
+    options = _parser().parse_args(argv)
+    try:
+        if options.bring:
+            print(bring_back(options.bring, root=root))
+            return 0
+        lessons = find_lessons(root, options.names)
+    except CourseError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if options.check:
+        return _check(lessons, root, whole=not options.names)
+    failed = False
+    for lesson in lessons:
+        try:
+            print(build(lesson, force=options.force))
+        except CourseError as error:
+            failed = True
+            print(error, file=sys.stderr)
+    return int(failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="course.py build", description=__doc__)
+    parser.add_argument("names", nargs="*", help="lessons, or a part of a name; none: all")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="compare, run nothing")
+    what.add_argument(
+        "--from", dest="bring", type=Path, metavar="NOTEBOOK", help="bring edits back"
+    )
+    what.add_argument("--force", action="store_true", help="build over edits, after a backup")
+    return parser
+
+
+def build(lesson: Lesson, *, force: bool = False) -> str:
+    """Execute a lesson and store its notebook; returns what to tell.
+
+    Raises CourseError, and leaves the old notebook as it is, where a cell fails, where a rule is
+    broken, and where the notebook was edited by hand (`force` backs it up and builds).
+    """
+    plan = make_plan(lesson)
+    _refuse(plan.findings())
+    _stored(plan, force=force)
+    ran = _execute(plan)
+    # Looked at again: somebody may have saved it meanwhile.
+    old, edited = _stored(plan, force=force)
+    if old is not None:
+        keep_measured(ran, old)
+    needs = {need for cell in plan.cells for need in needs_of(cell.tags)}
+    ran.metadata.insidetorch.has = sorted(filter(machine.has, needs))
+    text = text_of_file(ran)
+    _refuse(plan.findings_in(ran, bytes_stored=len(text.encode())))
+    told = [f"{lesson.notebook_name}: built; {_counts([plan])}"]
+    told += [
+        f"  {tag}: line {cell.line}, cell {cell.first_line!r}"
+        for cell in plan.cells
+        for tag in cell.tags
+        if tag in RELAXING
+    ]
+    if edited:
+        copy = back_up(lesson.root, lesson.notebook, name=lesson.name)
+        told.append(f"  the edited notebook is kept as {copy.relative_to(lesson.root).as_posix()}")
+    write_atomically(lesson.notebook, text)
+    return "\n".join(told)
+
+
+def _refuse(findings: Sequence[Finding]) -> None:
+    if findings:
+        raise CourseError("\n".join(map(str, findings)))
+
+
+def _execute(plan: Plan) -> NotebookNode:
+    lesson = plan.lesson
+    try:
+        return execute(plan.notebook, folder=lesson.notebook.parent)
+    except CellFailed as failed:
+        cell = plan.cells[failed.index]
+        raise CourseError(
+            f"{lesson.name}: the cell {cell.first_line!r} ({lesson.text_name}, line {cell.line}) "
+            f"{failed}. A lesson runs from top to bottom, so the notebook stays as it was. Correct "
+            "the cell, or show an error that is meant with expect_error."
+        ) from None
+
+
+def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
+    """The stored notebook, None where there is none to read, and whether it holds an edit.
+
+    Raises CourseError where a build without `force` would lose that edit.
+    """
+    lesson = plan.lesson
+    if not lesson.notebook.exists():
+        return None, False
+    try:
+        old = read_notebook(lesson.notebook, name=lesson.notebook_name)
+        edited = edited_by_hand(old) and not same_cells(old, plan.notebook)
+    except CourseError:
+        old, edited = None, True
+    if edited and not force:
+        raise CourseError(
+            f"Asked to build {lesson.notebook_name}. It was edited after it was built, and the "
+            f"edit is not in {lesson.text_name}. Bring it back with `python course.py build "
+            f"--from {lesson.notebook_name}`, or build with --force, which keeps a backup."
+        )
+    return old, edited
+
+
+def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool) -> int:
+    """Print where stored notebooks differ from their lessons or break a rule; run nothing."""
+    found = _without_lesson(root) if whole else []
+    plans = []
+    for lesson in lessons:
+        try:
+            plan = make_plan(lesson)
+            plans.append(plan)
+            found += _findings(plan)
+        except CourseError as error:
+            found.append(str(error))
+    if found:
+        print(*found, sep="\n")
+        print("Run `python course.py build`, or bring edits back with --from NOTEBOOK.")
+        return 1
+    print(f"{len(plans)} notebooks as their lessons give them; {_counts(plans)}")
+    return 0
+
+
+def _findings(plan: Plan) -> list[str]:
+    lesson = plan.lesson
+    if not lesson.notebook.exists():
+        return [f"{lesson.notebook_name} is missing."]
+    stored = read_notebook(lesson.notebook, name=lesson.notebook_name)
+    found = differences(plan, stored)
+    found += plan.findings_in(stored, bytes_stored=lesson.notebook.stat().st_size)
+    return list(map(str, found))
+
+
+def _without_lesson(root: Path) -> list[str]:
+    """Notebooks that were built from a lesson which is gone."""
+    found = []
+    for path in sorted(root.glob("notebooks/*.ipynb")):
+        try:
+            ours = read_notebook(path, name=path.name).metadata.get("insidetorch", {})
+        except CourseError:
+            continue
+        if "source" in ours and not (root / "source" / ours.source).exists():
+            found.append(f"notebooks/{path.name} has no lesson source/{ours.source}. Remove it.")
+    return found
+
+
+def _counts(plans: Sequence[Plan]) -> str:
+    tags = [tag for plan in plans for cell in plan.cells for tag in cell.tags]
+    relaxed = ", ".join(f"{tag} {tags.count(tag)}" for tag in RELAXING)
+    return (
+        f"{sum(plan.code_cells for plan in plans)} code cells, "
+        f"{sum(plan.claims_shown for plan in plans)} claims covered, relaxed: {relaxed}"
+    )

@@ -1,0 +1,137 @@
+"""How does the text of a lesson become cells, and cells text again?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import jupytext
+from nbformat import NotebookNode, v4
+
+from coursekit.errors import CourseError
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+MARKER = re.compile(r"^\s*#\s*%%+(\s|$)")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell without its outputs; `line` is where its source begins in the text (0: unknown)."""
+
+    kind: str
+    source: str
+    tags: tuple[str, ...] = ()
+    line: int = 0
+
+    @property
+    def content(self) -> tuple[str, str, tuple[str, ...]]:
+        """What makes it the same cell in the text and in the notebook."""
+        return self.kind, self.source, self.tags
+
+    @property
+    def first_line(self) -> str:
+        """The first line that says something, which is how a message names a cell."""
+        lines = (line.strip() for line in self.source.splitlines())
+        return next(filter(None, lines), "(empty)")
+
+
+def parse(text: str, *, where: str) -> list[Cell]:
+    """Read a text in the percent format.
+
+    `where` is the name of the text in messages. Raises CourseError for a cell without a marker of
+    its own and for a marker that holds more than a kind and tags.
+    """
+    lines = text.splitlines()
+    markers = [number for number, line in enumerate(lines, 1) if MARKER.match(line)]
+    begins = not lines or markers[:1] == [1]
+    nodes = jupytext.reads(text, fmt="py:percent").cells if lines and begins else []
+    if not begins or len(markers) != len(nodes):
+        raise CourseError(
+            f"{where} has {len(markers)} cell markers, and its cells cannot be told from them. "
+            "Each cell needs its own, from the first line on, and no string may hold a line like "
+            "one. Begin with `# %% [markdown]` and look for a stray `# %%`."
+        )
+    cells = []
+    for node, marker in zip(nodes, markers, strict=True):
+        other = sorted(set(node.metadata) - {"tags", "lines_to_next_cell"})
+        if other or node.cell_type not in ("markdown", "code"):
+            raise CourseError(
+                f"{where}, line {marker}, is the marker {lines[marker - 1]!r}. A marker holds a "
+                "kind (none or [markdown]) and tags, nothing else. Take "
+                f"{', '.join(other) or node.cell_type} out of it."
+            )
+        cells.append(cell_of(node, line=marker + 1))
+    return without_blank_end(cells)
+
+
+def cell_of(node: NotebookNode, *, line: int = 0) -> Cell:
+    """A notebook's cell without its id, its outputs and what a program noted beside it."""
+    tags = tuple(sorted(set(node.metadata.get("tags", ()))))
+    return Cell(node.cell_type, node.source, tags, line)
+
+
+def without_blank_end(cells: Sequence[Cell]) -> list[Cell]:
+    """Drop the empty cells that JupyterLab adds when the last one is run: nobody wrote them."""
+    kept = list(cells)
+    while kept and not kept[-1].source.strip():
+        kept.pop()
+    return kept
+
+
+def cell_ids(cells: Sequence[Cell]) -> list[str]:
+    """An id for each cell from what it says, so that a new cell does not rename the others."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for cell in cells:
+        name = sha256(f"{cell.kind}\n{cell.source}".encode()).hexdigest()[:12]
+        seen[name] += 1
+        ids.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return ids
+
+
+def new_node(cell: Cell, source: str, **fields: str) -> NotebookNode:
+    """A notebook's cell that has not run, with the cell's tags.
+
+    The code of a prediction is folded away: it holds what is to be said of each answer.
+    """
+    new = {"markdown": v4.new_markdown_cell, "code": v4.new_code_cell}[cell.kind]
+    metadata = {"tags": list(cell.tags)} if cell.tags else {}
+    if cell.kind == "code" and cell.first_line.startswith("predict("):
+        metadata["jupyter"] = {"source_hidden": True}
+    return new(source, metadata=metadata, **fields)
+
+
+def text_of(cells: Sequence[Cell]) -> str:
+    """The text of a lesson with these cells; CourseError where no text would read back as them."""
+    filters = {"notebook_metadata_filter": "-all", "cell_metadata_filter": "tags,-all"}
+    nodes = [new_node(cell, cell.source) for cell in cells]
+    for node, cell, following in zip(nodes, cells, cells[1:], strict=False):
+        node.metadata["lines_to_next_cell"] = _blank_lines(cell, following)
+    notebook = v4.new_notebook(cells=nodes, metadata={"jupytext": filters})
+    text = jupytext.writes(notebook, fmt="py:percent")
+    again = parse(text, where="The text made from the notebook")
+    if [cell.content for cell in again] != [cell.content for cell in cells]:
+        raise CourseError(
+            "Asked to write the notebook's cells as a lesson. Read back, that text gives other "
+            "cells, so something would be lost. Look for a line in a cell that begins like a cell "
+            "marker (`# %%`)."
+        )
+    return text
+
+
+def _blank_lines(cell: Cell, following: Cell) -> int:
+    """How many blank lines the formatter wants between two cells: two around a definition."""
+    ends, begins = _statements(cell)[-1:], _statements(following)[:1]
+    return 2 if any(isinstance(one, DEFINITIONS) for one in (*ends, *begins)) else 1
+
+
+def _statements(cell: Cell) -> list[ast.stmt]:
+    try:
+        return ast.parse(cell.source).body if cell.kind == "code" else []
+    except SyntaxError:
+        # A magic: no definition for the formatter either.
+        return []

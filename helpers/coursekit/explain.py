@@ -1,0 +1,66 @@
+"""What does an installation tell: what it is about to do, why it failed, and what helps?"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import re
+import sys
+from pathlib import Path
+
+GIB = 1 << 30
+# Measured on Linux with the CPU build: 1.3 GiB for `lab`, 1.5 GiB for `author`.
+ROOM_NEEDED = {"cpu": 2 * GIB, "gpu": 9 * GIB}
+
+
+def announcement(venv: Path, *, state: str, lacks: list[str], cuda: bool) -> str:
+    """What will be installed, why, where, and how big is it?"""
+    begun = {"usable": " is completed", "broken": " is broken and is made anew"}
+    why = "; ".join(lacks[:3]) + (f"; and {len(lacks) - 3} more" if len(lacks) > 3 else "")
+    more = ", several GB where pip finds only its CUDA build" if cuda else ""
+    return (
+        f"{sys.executable} stays as it is. It cannot run the course ({why or 'no CUDA build'}).\n"
+        f"The course's own environment{begun.get(state, ' is made')}: {venv}\n"
+        f"About 200 MB to download, 1.5 GB on disk with the CPU build of PyTorch{more}."
+    )
+
+
+def os_error(error: OSError, root: Path) -> str:
+    """Why could nothing be written, and what helps?"""
+    if error.errno == errno.ENOSPC:
+        return full_disk(f"the disk of {root} is full")
+    return (
+        f"The course writes its environment and your progress below {root}. That is not possible "
+        f"({error}). Copy the course into a folder that you may write to, and run it there."
+    )
+
+
+def pip(said: str, *, torch: str, venv: Path) -> str:
+    """Why has pip or venv failed, judged by its last lines, and what helps?"""
+    if re.search(r"No space left on device|Errno 28|not enough space", said):
+        return full_disk(f"the disk of {venv.parent} (or the one for temporary files) is full")
+    if re.search(r"Failed to establish|NewConnection|NameResolution|timed out|Max retries", said):
+        return (
+            f"The packages were to be fetched for {venv}. The network or the package index did not "
+            f"answer. Repeat the same command when you are online, or run course.py with a Python "
+            f"that has the packages already."
+        )
+    if torch and re.search(r"No matching distribution found for torch\b", said):
+        return (
+            f"pip was asked for {torch}. It found none for Python {platform.python_version()} on "
+            f"{platform.system()} {platform.machine()}. Remove {venv} and run course.py with "
+            f"another Python, such as python3.13 course.py, or py -3.13 course.py on Windows."
+        )
+    if re.search(r"Permission denied|Read-only file system", said):
+        return os_error(PermissionError(f"{venv} cannot be written"), venv.parent)
+    return (
+        f"The environment {venv} could not be completed. The lines above say why. "
+        f"When that is put right, repeat the same command: it goes on where it stopped."
+    )
+
+
+def full_disk(fact: str) -> str:
+    return (
+        f"The environment needs about {ROOM_NEEDED['cpu'] // GIB} GiB of free disk (9 GiB with "
+        f"CUDA), but {fact}. Make room, and repeat the same command: it goes on where it stopped."
+    )

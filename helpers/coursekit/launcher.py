@@ -1,0 +1,125 @@
+"""What do the commands of course.py take, and which Python carries them out?
+
+Standard library only: this runs before anything is installed. The commands themselves are modules
+of coursekit, run as `python -m coursekit COMMAND` by a Python that has what they need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from coursekit import environment, install
+from coursekit.environment import ROOT
+from coursekit.errors import CourseError
+
+NEEDS = {"lab": "lab", "test": "author", "build": "author"}
+
+OVERVIEW = """\
+Inside PyTorch: see the real PyTorch runtime in executable notebooks.
+
+  python course.py lab             open the course in JupyterLab, at the chapter you were in
+  python course.py lab --check     tell whether everything that the course needs is here
+  python course.py test            run every check of the course (for authors)
+  python course.py build           build the notebooks from their sources (for authors)
+
+The first run makes an environment in the folder .venv, and writes nowhere else. Where the Python
+that runs course.py has all packages already, that one is used.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options, for course.py and for the modules that carry them out."""
+    course = argparse.ArgumentParser(
+        prog="course.py", description=OVERVIEW, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = course.add_subparsers(dest="command", metavar="COMMAND")
+    lab = commands.add_parser("lab", help="open the course in JupyterLab")
+    lab.add_argument(
+        "notebook", nargs="?", metavar="NOTEBOOK", help="a notebook's name, or a part of one"
+    )
+    lab.add_argument("--port", type=int, metavar="N", help="use this port, or refuse")
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+    lab.add_argument("--check", action="store_true", help="tell what is here and what is missing")
+
+    test = commands.add_parser("test", help="run every check of the course")
+    test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
+    test.add_argument(
+        "-k", dest="expression", metavar="EXPR", help="only tests that pytest selects"
+    )
+
+    build = commands.add_parser("build", help="build the notebooks from their sources")
+    build.add_argument("names", nargs="*", metavar="NAMES", help="chapters; all without any")
+    build.add_argument("--check", action="store_true", help="compare, build nothing")
+    build.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="bring an edited notebook back into its source",
+    )
+    build.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
+
+    for command in (lab, test, build):
+        command.add_argument(
+            "--gpu", action="store_true", help="install the CUDA build of PyTorch (several GB)"
+        )
+    return course
+
+
+def main(argv: Sequence[str]) -> int:
+    """Carries out one command of course.py and returns its exit status."""
+    args = parser().parse_args(argv)
+    if args.command is None:
+        print(OVERVIEW)
+        return 0
+    try:
+        python = choose_python(ROOT, extra=NEEDS[args.command], gpu=args.gpu)
+    except CourseError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. Repeat the same command: it goes on where it stopped.", file=sys.stderr)
+        return 130
+    return hand_over([str(python), "-P", "-m", "coursekit", *handed_on(args, argv)])
+
+
+def choose_python(root: Path, *, extra: str, gpu: bool) -> Path:
+    """Returns the running Python where it has all that is needed, else the course's own.
+
+    Raises CourseError where there is none and none can be made.
+    """
+    lacks = environment.missing(root, extra=extra)
+    if not lacks and not gpu:
+        return Path(sys.executable)
+    return install.ensure(root, extra=extra, gpu=gpu, lacks=lacks)
+
+
+def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
+    """The arguments for the command's own module, which runs in the course's folder."""
+    kept = [each for each in argv if each != "--gpu"]
+    if args.command == "build" and args.source is not None:
+        # The last one counts: the file is named from the folder where the author is.
+        kept += ["--from", str(Path(args.source).resolve())]
+    return kept
+
+
+def hand_over(command: list[str]) -> int:
+    """Goes on as `command` in the course's folder; its exit status becomes ours."""
+    os.environ["PYTHONUTF8"] = "1"
+    os.chdir(ROOT)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.name == "posix":
+        # The process becomes the command, so that every signal reaches it.
+        os.execv(command[0], command)
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                # The console has sent Ctrl+C to the command too; it ends by itself.
+                continue

@@ -1,0 +1,65 @@
+"""What will a lesson's notebook be, before any cell of it has run?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from coursekit import claims, hygiene
+from coursekit.cells import Cell
+from coursekit.findings import Finding
+from coursekit.notebook import new_notebook
+from coursekit.sources import Lesson, read_lesson
+from coursekit.tables import filled, load_symptoms
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A lesson, its cells as the text has them, the notebook they give, and the whole ledger."""
+
+    lesson: Lesson
+    cells: list[Cell]
+    notebook: NotebookNode
+    ledger: dict[int, claims.Claim]
+
+    @property
+    def code_cells(self) -> int:
+        return sum(cell.kind == "code" for cell in self.cells)
+
+    @property
+    def claims_shown(self) -> int:
+        """How many claims the chapter covers when it breaks no rule: all of its own."""
+        return sum(claim.chapter == self.lesson.chapter for claim in self.ledger.values())
+
+    def findings(self) -> list[Finding]:
+        """The rules that the text breaks already."""
+        return self._findings(self.notebook, self.lesson.text_name, ran=False)
+
+    def findings_in(self, ran: NotebookNode, *, bytes_stored: int) -> list[Finding]:
+        """The rules that the executed notebook breaks; its file has `bytes_stored` bytes."""
+        name = self.lesson.notebook_name
+        return self._findings(ran, name, ran=True, bytes_stored=bytes_stored)
+
+    def _findings(
+        self, notebook: NotebookNode, file: str, *, ran: bool, bytes_stored: int = 0
+    ) -> list[Finding]:
+        chapter = self.lesson.chapter
+        return [
+            *hygiene.findings(notebook, file=file, bytes_stored=bytes_stored),
+            *claims.findings(notebook, self.ledger, chapter=chapter, file=file, ran=ran),
+        ]
+
+
+def make_plan(lesson: Lesson) -> Plan:
+    """Read a lesson with its course's ledger and symptom table; CourseError for a bad format."""
+    folder = lesson.root / "source"
+    ledger = claims.load_claims(folder / "claims.toml")
+    symptoms = load_symptoms(folder / "symptoms.toml")
+    cells = read_lesson(lesson)
+    sources = filled(
+        cells,
+        [claim for claim in ledger.values() if claim.chapter == lesson.chapter],
+        [symptom for symptom in symptoms if symptom.chapter == lesson.chapter],
+    )
+    return Plan(lesson, cells, new_notebook(lesson, cells, sources), ledger)
