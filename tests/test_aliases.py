@@ -7,6 +7,7 @@ from itertools import product
 import numpy
 import pytest
 import torch
+
 from insidetorch import count, families, relation
 
 

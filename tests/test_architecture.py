@@ -9,8 +9,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import insidetorch
 import pytest
+
+import insidetorch
 
 PACKAGE = Path(insidetorch.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
 from coursekit import build, execute, notebook
 from coursekit.build import main
 from coursekit.cells import Cell, cell_ids, parse, text_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nbformat import v4
+
 from coursekit.claims import VERDICTS, Claim, findings, load_claims
 from coursekit.errors import CourseError
-from nbformat import v4
 
 LEDGER = Path(__file__).parents[1] / "source" / "claims.toml"
 CLAIMS = {

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import torch
 from hard_tensors import ANSWERED, SHOWN
+
 from insidetorch import families, show, xray_of
 from insidetorch.draw.aliases import aliases_svg
 from insidetorch.draw.charts import bars

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from hard_tensors import ANSWERED, SHOWN
+
 from insidetorch import AliasMap, StrideExplorer, TensorXRay, xray_of
 from insidetorch.widgets.stride_explorer import DTYPES, PRESETS
 

@@ -6,8 +6,9 @@ import base64
 from pathlib import Path
 
 import pytest
-from coursekit.hygiene import findings
 from nbformat import NotebookNode, v4
+
+from coursekit.hygiene import findings
 
 HEAD = v4.new_markdown_cell("# Storage and stride\n\n```\n# a comment\n```")
 

@@ -8,6 +8,7 @@ from math import prod
 
 import pytest
 import torch
+
 from insidetorch import indexing
 
 STRIDES = (0, 1, 2, 3, 4, 6, 8, 12, 16)

@@ -16,6 +16,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+
 from coursekit import environment, explain, install, locking
 from coursekit.environment import ROOT
 from coursekit.errors import CourseError

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from coursekit import lab
+
+from coursekit import lab, machine
 from coursekit.errors import CourseError
 
 FIRST = "notebooks/01_storage_and_stride.ipynb"
@@ -118,12 +119,12 @@ def test_jupyterlab_may_choose_a_port_unless_one_is_named(course):
 
 def test_a_machine_without_a_browser_is_recognised(monkeypatch):
     def none(*_args: object) -> None:
-        raise lab.webbrowser.Error("could not locate runnable browser")
+        raise machine.webbrowser.Error("could not locate runnable browser")
 
-    monkeypatch.setattr(lab.webbrowser, "get", none)
-    assert not lab.has_browser()
-    monkeypatch.setattr(lab.webbrowser, "get", lambda: object())
-    assert lab.has_browser()
+    monkeypatch.setattr(machine.webbrowser, "get", none)
+    assert not machine.has_browser()
+    monkeypatch.setattr(machine.webbrowser, "get", lambda: object())
+    assert machine.has_browser()
 
 
 def test_a_refusal_ends_the_command_with_status_1(monkeypatch, capsys, course):
@@ -146,7 +147,7 @@ def test_the_command_serves_what_was_asked(monkeypatch, course):
 SERVE = """
 import sys
 from pathlib import Path
-from coursekit import lab
+from coursekit import lab, machine
 from coursekit.errors import CourseError
 try:
     port = int(sys.argv[2]) if len(sys.argv) > 2 else None

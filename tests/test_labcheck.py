@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+
 from coursekit import lab, labcheck, machine
 from coursekit.environment import ROOT
 
@@ -77,7 +78,7 @@ def test_widgets_that_fail_are_told(monkeypatch):
 
 def test_a_missing_compiler_and_browser_are_optional(monkeypatch):
     monkeypatch.setattr(machine, "has", lambda need: False)
-    monkeypatch.setattr(labcheck, "has_browser", lambda: False)
+    monkeypatch.setattr(machine, "has_browser", lambda: False)
     missing = [finding for finding in labcheck.look(ROOT) if finding.found is None]
     assert [(each.name, each.needed) for each in missing] == [
         ("C++ compiler", False),
@@ -95,10 +96,10 @@ def program(folder: Path, name: str) -> Path:
 def test_chromium_is_looked_up_by_its_usual_names(monkeypatch, tmp_path):
     monkeypatch.delenv("INSIDETORCH_CHROMIUM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert labcheck.find_chromium() is None
+    assert machine.find_chromium() is None
     for name in ("chrome", "google-chrome", "chromium-browser", "chromium"):
         path = program(tmp_path, name)
-        assert os.path.normcase(labcheck.find_chromium()) == os.path.normcase(path)
+        assert os.path.normcase(machine.find_chromium()) == os.path.normcase(path)
 
 
 def test_a_named_chromium_comes_first_and_alone(monkeypatch, tmp_path):
@@ -106,9 +107,9 @@ def test_a_named_chromium_comes_first_and_alone(monkeypatch, tmp_path):
     named = program(tmp_path, "my-browser")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("INSIDETORCH_CHROMIUM", str(named))
-    assert os.path.normcase(labcheck.find_chromium()) == os.path.normcase(named)
+    assert os.path.normcase(machine.find_chromium()) == os.path.normcase(named)
     named.unlink()
-    assert labcheck.find_chromium() is None
+    assert machine.find_chromium() is None
 
 
 @pytest.mark.parametrize("name", ["lab", "labcheck", "machine", "__main__"])
@@ -121,7 +122,11 @@ def test_the_learners_commands_load_nothing_of_the_authors(name):
         if isinstance(node, ast.Import)
         for alias in node.names
     }
-    named |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    named |= {
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and not node.level
+    }
     assert {each.split(".")[0] for each in named} <= allowed | sys.stdlib_module_names
 
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from coursekit import __main__ as dispatch
 from coursekit import environment, install, launcher
 from coursekit.environment import ROOT
@@ -59,8 +60,10 @@ def imports_of(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            nested = [f"coursekit.{alias.name}" for alias in node.names]
-            found |= set(nested) if node.module == "coursekit" else {node.module}
+            package = "coursekit" if node.level else ""
+            module = ".".join(filter(None, [package, node.module]))
+            nested = {f"coursekit.{alias.name}" for alias in node.names}
+            found |= nested if module == "coursekit" else {module}
     return found
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 import torch
 from hard_tensors import ANSWERED, SHOWN
+
 from insidetorch import indexing
 from insidetorch.observe import private
 from insidetorch.observe.layout import NoStorageError, layout_of

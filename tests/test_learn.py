@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+
 from insidetorch import expect_error, predict
 from insidetorch.learn import progress
 

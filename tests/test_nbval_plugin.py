@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from coursekit.nbval_plugin import OUTPUT_SECONDS
 from nbformat import NotebookNode, v4, write
+
+from coursekit.nbval_plugin import OUTPUT_SECONDS
 
 DISPLAY = "from IPython.display import display\ndisplay({{{kind!r}: {value!r}}}, raw=True)"
 

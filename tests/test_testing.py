@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from coursekit import testing
 from coursekit.testing import Result, Step
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from coursekit.cells import text_of
-from coursekit.errors import CourseError
-from coursekit.notebook import back_up, cells_in, read_notebook, write_atomically
-from coursekit.sources import Lesson, find_lessons, read_lesson
-from coursekit.tables import with_placeholders
-from coursekit.tags import check_tags
+from .cells import text_of
+from .errors import CourseError
+from .notebook import back_up, cells_in, read_notebook, write_atomically
+from .sources import Lesson, find_lessons, read_lesson
+from .tables import with_placeholders
+from .tags import check_tags
 
 
 def bring_back(path: Path, *, root: Path) -> str:

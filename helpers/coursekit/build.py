@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from nbformat import NotebookNode
 
-from coursekit import machine
-from coursekit.bring_back import bring_back
-from coursekit.compare import differences
-from coursekit.errors import CourseError
-from coursekit.execute import CellFailed, execute, keep_measured
-from coursekit.findings import Finding
-from coursekit.notebook import (
+from . import machine
+from .bring_back import bring_back
+from .compare import differences
+from .errors import CourseError
+from .execute import CellFailed, execute, keep_measured
+from .findings import Finding
+from .launcher import parser
+from .notebook import (
     back_up,
     edited_by_hand,
     read_notebook,
@@ -23,19 +23,19 @@ from coursekit.notebook import (
     text_of_file,
     write_atomically,
 )
-from coursekit.plan import Plan, make_plan
-from coursekit.sources import Lesson, find_lessons
-from coursekit.tags import RELAXING, needs_of
+from .plan import Plan, make_plan
+from .sources import Lesson, find_lessons
+from .tags import RELAXING, needs_of
 
 COURSE = Path(__file__).resolve().parents[2]
 
 
 def main(argv: Sequence[str], *, root: Path = COURSE) -> int:
     """Run `course.py build` with these arguments in the course at `root`; 0 if all is well."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(["build", *argv])
     try:
-        if options.bring:
-            print(bring_back(options.bring, root=root))
+        if options.edited:
+            print(bring_back(Path(options.edited), root=root))
             return 0
         lessons = find_lessons(root, options.names)
     except CourseError as error:
@@ -51,18 +51,6 @@ def main(argv: Sequence[str], *, root: Path = COURSE) -> int:
             failed = True
             print(error, file=sys.stderr)
     return int(failed)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="course.py build", description=__doc__)
-    parser.add_argument("names", nargs="*", help="lessons, or a part of a name; none: all")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="compare, run nothing")
-    what.add_argument(
-        "--from", dest="bring", type=Path, metavar="NOTEBOOK", help="bring edits back"
-    )
-    what.add_argument("--force", action="store_true", help="build over edits, after a backup")
-    return parser
 
 
 def build(lesson: Lesson, *, force: bool = False) -> str:

@@ -12,7 +12,7 @@ from hashlib import sha256
 import jupytext
 from nbformat import NotebookNode, v4
 
-from coursekit.errors import CourseError
+from .errors import CourseError
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARKER = re.compile(r"^\s*#\s*%%+(\s|$)")

@@ -11,10 +11,10 @@ from pathlib import Path
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from coursekit.cells import Cell, cell_of
-from coursekit.errors import CourseError
-from coursekit.findings import Finding
-from coursekit.tags import claims_of
+from .cells import Cell, cell_of
+from .errors import CourseError
+from .findings import Finding
+from .tags import claims_of
 
 VERDICTS = ("holds", "nuance", "wrong", "outdated")
 # Where the common account fails, a cell shows what is so and that the common version is not.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from nbformat import NotebookNode
 
-from coursekit.cells import cell_of
-from coursekit.findings import Finding
-from coursekit.plan import Plan
+from .cells import cell_of
+from .findings import Finding
+from .plan import Plan
 
 
 def differences(plan: Plan, stored: NotebookNode) -> list[Finding]:

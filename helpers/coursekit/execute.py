@@ -16,7 +16,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from traitlets import default
 
-from coursekit.machine import kernel_environment
+from .machine import kernel_environment
 
 CELL_SECONDS = 600
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"

@@ -12,9 +12,9 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from coursekit.cells import cell_of
-from coursekit.execute import WIDGET_VIEW
-from coursekit.findings import Finding
+from .cells import cell_of
+from .execute import WIDGET_VIEW
+from .findings import Finding
 
 NOTEBOOK_BYTES = 2_000_000
 HTML_BYTES = 200_000

@@ -19,8 +19,8 @@ from importlib import util
 from pathlib import Path
 from queue import Empty, Queue
 
-from coursekit import environment, explain, locking
-from coursekit.errors import CourseError
+from . import environment, explain, locking
+from .errors import CourseError
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 

@@ -7,22 +7,20 @@ import os
 import signal
 import socket
 import sys
-import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from coursekit.environment import ROOT
-from coursekit.errors import CourseError
-from coursekit.launcher import parser
+from . import labcheck, machine
+from .environment import ROOT
+from .errors import CourseError
+from .launcher import parser
 
 
 def main(argv: Sequence[str]) -> int:
     """Carries out `course.py lab` and returns its exit status."""
     args = parser().parse_args(["lab", *argv])
     if args.check:
-        from coursekit import labcheck
-
         return labcheck.main()
     try:
         notebook = choose_notebook(ROOT, name=args.notebook)
@@ -120,15 +118,6 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def has_browser() -> bool:
-    """Is there a browser that Python can open?"""
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True
-
-
 def options(root: Path, notebook: str, *, port: int | None, browser: bool) -> list[str]:
     """What is JupyterLab told on its command line?"""
     given = [
@@ -167,7 +156,7 @@ def serve(root: Path, notebook: str, *, port: int | None, browser: bool) -> None
     log = root / ".insidetorch" / "jupyterlab.log"
     log.parent.mkdir(exist_ok=True)
     log.write_text("", encoding="utf-8")
-    opens = browser and has_browser()
+    opens = browser and machine.has_browser()
     try:
         server = LabApp.initialize_server(
             argv=[*options(root, notebook, port=port, browser=opens), logging_to(log)]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from coursekit import environment, machine
-from coursekit.environment import ROOT
-from coursekit.lab import has_browser
+from . import environment, machine
+from .environment import ROOT
 
 REPAIR = "delete the folder .venv and run `python course.py lab` again"
 SHOWN = ("jupyterlab", "ipykernel", "ipywidgets", "anywidget", "matplotlib", "numpy")
@@ -71,7 +68,7 @@ def look(root: Path) -> list[Finding]:
         ),
         Finding(
             "browser",
-            "found" if has_browser() else None,
+            "found" if machine.has_browser() else None,
             "open the address that `python course.py lab` prints, on any machine that reaches it",
             needed=False,
         ),
@@ -129,13 +126,3 @@ def extension_finding(name: str) -> Finding:
     seen = [Path(folder, name) for folder in jupyter_path("labextensions")]
     found = next((str(path) for path in seen if (path / "package.json").is_file()), None)
     return Finding(f"JupyterLab extension {name}", found, REPAIR)
-
-
-def find_chromium() -> str | None:
-    """Where is a Chromium for the browser tests? None where there is none.
-
-    INSIDETORCH_CHROMIUM names one; else the usual names are looked up.
-    """
-    named = os.environ.get("INSIDETORCH_CHROMIUM")
-    names = [named] if named else ["chromium", "chromium-browser", "google-chrome", "chrome"]
-    return next(filter(None, map(shutil.which, names)), None)

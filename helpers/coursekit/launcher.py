@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from coursekit import environment, install
-from coursekit.environment import ROOT
-from coursekit.errors import CourseError
+from . import environment, install
+from .environment import ROOT
+from .errors import CourseError
 
 NEEDS = {"lab": "lab", "test": "author", "build": "author"}
 
@@ -54,14 +54,15 @@ def parser() -> argparse.ArgumentParser:
 
     build = commands.add_parser("build", help="build the notebooks from their sources")
     build.add_argument("names", nargs="*", metavar="NAMES", help="chapters; all without any")
-    build.add_argument("--check", action="store_true", help="compare, build nothing")
-    build.add_argument(
+    how = build.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="compare, build nothing")
+    how.add_argument(
         "--from",
-        dest="source",
+        dest="edited",
         metavar="FILE",
-        help="bring an edited notebook back into its source",
+        help="bring an edited notebook back into its text",
     )
-    build.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
+    how.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
 
     for command in (lab, test, build):
         command.add_argument(
@@ -101,9 +102,9 @@ def choose_python(root: Path, *, extra: str, gpu: bool) -> Path:
 def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
     """The arguments for the command's own module, which runs in the course's folder."""
     kept = [each for each in argv if each != "--gpu"]
-    if args.command == "build" and args.source is not None:
+    if args.command == "build" and args.edited is not None:
         # The last one counts: the file is named from the folder where the author is.
-        kept += ["--from", str(Path(args.source).resolve())]
+        kept += ["--from", str(Path(args.edited).resolve())]
     return kept
 
 

@@ -1,10 +1,11 @@
-"""What can this machine run, and which environment does a notebook's kernel get?"""
+"""What is on this machine, and which environment does a notebook's kernel get?"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+import webbrowser
 from pathlib import Path
 
 
@@ -24,6 +25,25 @@ def kernel_environment(folder: Path) -> dict[str, str]:
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONHASHSEED": "0",
     }
+
+
+def has_browser() -> bool:
+    """Is there a browser that Python can open?"""
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def find_chromium() -> str | None:
+    """Where is a Chromium for the browser tests? None where there is none.
+
+    INSIDETORCH_CHROMIUM names one; else the usual names are looked up.
+    """
+    named = os.environ.get("INSIDETORCH_CHROMIUM")
+    names = [named] if named else ["chromium", "chromium-browser", "google-chrome", "chrome"]
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def _has_compiler() -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from nbval.plugin import IPyNbCell
 
-from coursekit import machine
-from coursekit.tags import needs_of
+from . import machine
+from .tags import needs_of
 
 # nbval waits 5 s for a cell's output to arrive; a busy machine needs longer.
 OUTPUT_SECONDS = 120

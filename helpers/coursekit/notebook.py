@@ -13,9 +13,9 @@ import nbformat
 from nbformat import NotebookNode, v4
 from nbformat.v4.rwbase import rejoin_lines
 
-from coursekit.cells import Cell, cell_ids, cell_of, new_node, without_blank_end
-from coursekit.errors import CourseError
-from coursekit.sources import Lesson
+from .cells import Cell, cell_ids, cell_of, new_node, without_blank_end
+from .errors import CourseError
+from .sources import Lesson
 
 KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
 LANGUAGE = {

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from coursekit import claims, hygiene
-from coursekit.cells import Cell
-from coursekit.findings import Finding
-from coursekit.notebook import new_notebook
-from coursekit.sources import Lesson, read_lesson
-from coursekit.tables import filled, load_symptoms
+from . import claims, hygiene
+from .cells import Cell
+from .findings import Finding
+from .notebook import new_notebook
+from .sources import Lesson, read_lesson
+from .tables import filled, load_symptoms
 
 
 @dataclass(frozen=True)

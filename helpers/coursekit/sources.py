@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coursekit.cells import Cell, parse
-from coursekit.errors import CourseError
-from coursekit.tags import check_tags
+from .cells import Cell, parse
+from .errors import CourseError
+from .tags import check_tags
 
 
 @dataclass(frozen=True)

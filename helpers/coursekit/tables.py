@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coursekit.cells import Cell
-from coursekit.claims import Claim
-from coursekit.errors import CourseError
-from coursekit.tags import TABLES
+from .cells import Cell
+from .claims import Claim
+from .errors import CourseError
+from .tags import TABLES
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from coursekit.cells import Cell
-from coursekit.errors import CourseError
+from .cells import Cell
+from .errors import CourseError
 
 # A markdown cell with one of these tags holds this line in the text; the build fills it.
 TABLES = {"symptoms": "*(symptom table)*", "claims": "*(claims table)*"}

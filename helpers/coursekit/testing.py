@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coursekit.environment import ROOT
-from coursekit.labcheck import find_chromium
-from coursekit.launcher import parser
+from .environment import ROOT
+from .launcher import parser
+from .machine import find_chromium
 
 NOTHING_SELECTED = 5  # pytest's exit status where no test was left to run
 CHECKED_BY_RUFF = ("helpers", "tests", "benchmarks", "source", "course.py", "conftest.py")

@@ -21,6 +21,7 @@
 # %%
 import numpy
 import torch
+
 from insidetorch import compare_times, layout_of, predict, show
 
 # %% [markdown]
