@@ -53,6 +53,8 @@ def test_huge_overlaps_are_counted_at_once():
     windows = x.as_strided((100_000, 100_000), (1, 1))
     assert relation(windows, x[199_990:]).common_bytes == 2 * 9
     assert relation(x[:1].expand(2**40), x).common_bytes == 2
+    one = torch.zeros(1)
+    assert families({"one": one, "many": one.expand(2**40)})[0].runs == (((0, 4),), ((0, 4),))
 
 
 def test_families_name_tensors_as_a_reader_would():

@@ -121,15 +121,9 @@ def _edge(index: int) -> str:
 
 def _storage(canvas: Canvas, x: XRay, top: float, width: float) -> None:
     layout = x.layout
-    canvas.text(
-        MARGIN,
-        top,
-        f"storage: {count(layout.storage_elements, 'element')} of "
-        f"{count(layout.itemsize, 'byte')}, {layout.distinct:,} read by this tensor"
-        if layout.fits
-        else f"storage: {count(layout.storage_elements, 'element')}, too few for this tensor",
-        kind="h",
-    )
+    read = f"{layout.distinct:,} read by this tensor" if layout.fits else "too few for this tensor"
+    size = f"{count(layout.storage_elements, 'element')} of {count(layout.itemsize, 'byte')}"
+    canvas.text(MARGIN, top, f"storage: {size}, {read}", kind="h")
     if x.storage:
         canvas.text(MARGIN, top + 14, "in each cell: value, element, byte", kind="s")
     left, y, last = float(MARGIN), top + 22, -1

@@ -118,9 +118,10 @@ def _runs(layout: Layout, *, most: int = 64) -> tuple[tuple[int, int], ...]:
     """
     if layout.span is None:
         return ()
-    if layout.storage_elements <= most:
-        read = sorted(set(indexing.elements(layout.sizes, layout.strides, layout.offset)))
-        return tuple((k * layout.itemsize, (k + 1) * layout.itemsize) for k in read)
+    if layout.fits and layout.storage_elements <= most:
+        read = indexing.element_set(layout.sizes, layout.strides, layout.offset)
+        starts = (k * layout.itemsize for k in range(read.bit_length()) if read >> k & 1)
+        return tuple((start, start + layout.itemsize) for start in starts)
     starts = [layout.span[0]]
     length = 1
     for size, stride in sorted(
