@@ -16,12 +16,14 @@ def aliases_svg(families: tuple[Family, ...], *, live: bool = False) -> str:
     canvas, y, row = Canvas(live=live), 0.0, 0
     if not families:
         canvas.text(MARGIN, 18, families_sentence(families))
-    names = [m.name for family in families for m in family.members]
+    names = [_short(m.name) for family in families for m in family.members]
     left = MARGIN + max(map(len, names), default=0) * CHAR_WIDTH + 10
     for number, family in enumerate(families):
         others = f", {others_text(family)}" if family.others else ""
         canvas.text(MARGIN, y + 18, f"storage of {family.storage_bytes:,} bytes{others}", kind="h")
-        y += 26
+        canvas.text(left, y + 34, "byte 0", kind="s")
+        canvas.text(PAGE_WIDTH - _NOTE, y + 34, f"{family.storage_bytes:,}", kind="s r")
+        y += 38
         for member, runs in zip(family.members, family.runs, strict=True):
             _member(canvas, number, family, member, runs, (left, y), row)
             y += _ROW
@@ -30,10 +32,18 @@ def aliases_svg(families: tuple[Family, ...], *, live: bool = False) -> str:
     return canvas.svg(families_sentence(families))
 
 
-def _member(canvas, number, family: Family, member: Member, runs, corner, row: int) -> None:
+def _member(
+    canvas: Canvas,
+    number: int,
+    family: Family,
+    member: Member,
+    runs: tuple[tuple[int, int], ...],
+    corner: tuple[float, float],
+    row: int,
+) -> None:
     left, y = corner
     scale = (PAGE_WIDTH - _NOTE - left) / max(family.storage_bytes, 1)
-    canvas.text(MARGIN, y + 14, member.name)
+    canvas.text(MARGIN, y + 14, _short(member.name))
     for column, (start, end) in enumerate(runs):
         canvas.cell(
             left + start * scale,
@@ -46,6 +56,12 @@ def _member(canvas, number, family: Family, member: Member, runs, corner, row: i
             at=(row, column),
         )
     layout = member.layout
-    canvas.text(PAGE_WIDTH - _NOTE + 8, y + 9, f"{layout.sizes} {layout.strides}", kind="s")
-    more = f"  also {', '.join(member.names[1:])}" if len(member.names) > 1 else ""
-    canvas.text(PAGE_WIDTH - _NOTE + 8, y + 19, f"{member.role}{more}", kind="s")
+    also = f", also {', '.join(member.names[1:])}" if len(member.names) > 1 else ""
+    note = PAGE_WIDTH - _NOTE + 8
+    canvas.text(note, y + 9, f"{layout.sizes} {layout.strides}", kind="s")
+    canvas.text(note, y + 19, _short(member.role + also, most=44), kind="s")
+
+
+def _short(text: str, *, most: int = 28) -> str:
+    """A text that fits its column; the whole of it stands in the words beside the picture."""
+    return text if len(text) <= most else text[: most - 1] + "…"

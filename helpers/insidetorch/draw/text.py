@@ -36,12 +36,14 @@ def sizes_text(layout: Layout) -> str:
 def xray_sentence(x: XRay) -> str:
     """An x-ray in two or three sentences: its alternative text and its status line."""
     layout = x.layout
-    text = (
-        f"{sizes_text(layout)} with strides {layout.strides} at offset {layout.offset}. "
+    asked = f"{sizes_text(layout)} with strides {layout.strides} at offset {layout.offset}."
+    if x.refusal or not layout.fits:
+        return " ".join([asked, *warnings(x)])
+    read = (
         f"It reads {count(layout.distinct, 'element')} of a storage with "
         f"{count(layout.storage_elements, 'element')} ({count(layout.storage_bytes, 'byte')})."
     )
-    return " ".join([text, *warnings(x)])
+    return " ".join([asked, read, *warnings(x)])
 
 
 def warnings(x: XRay) -> list[str]:
@@ -54,7 +56,7 @@ def warnings(x: XRay) -> list[str]:
             f"The storage is too small: {layout.needed_bytes:,} bytes are needed, "
             f"{layout.storage_bytes:,} are there. Reading a value would crash the process."
         )
-    if layout.overlaps:
+    if layout.overlaps and not x.refusal:
         found.append(f"Its {layout.numel:,} values share {count(layout.distinct, 'element')}.")
     if layout.is_conj:
         found.append("The conjugate bit is set: memory holds the conjugates of the values.")

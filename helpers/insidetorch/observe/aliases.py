@@ -102,10 +102,11 @@ def _family(group: list[tuple[list[str], torch.Tensor]]) -> Family:
 
 
 def _role(t: torch.Tensor, group: list[tuple[list[str], torch.Tensor]]) -> str:
-    """What the tensor is to the others, as far as autograd's view relation tells."""
+    """What the tensor is to the others, as far as autograd records it."""
     root = private.base(t)
     if root is None:
-        return "no view for autograd"
+        is_base = any(private.base(other) is t for _, other in group)
+        return "base of the views" if is_base else "no base recorded"
     names = next((names for names, other in group if other is root), None)
     return f"view of {names[0]}" if names else "view of an unnamed tensor"
 

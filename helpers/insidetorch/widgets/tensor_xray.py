@@ -27,7 +27,9 @@ class TensorXRay(Explorer):
             options=["all blocks", "one block"], layout={"display": "" if sizes else "none"}
         )
         self.outer = [
-            ipywidgets.IntSlider(max=size - 1, description=f"index[{d}]", disabled=True)
+            ipywidgets.IntSlider(
+                max=size - 1, description=f"index[{d}]", layout={"display": "none"}
+            )
             for d, size in enumerate(sizes)
         ]
         self.again = ipywidgets.Button(description="Read again", icon="refresh")
@@ -47,7 +49,7 @@ class TensorXRay(Explorer):
 
     def _on_blocks(self, change: dict) -> None:
         for slider in self.outer:
-            slider.disabled = change["new"] != "one block"
+            slider.layout.display = "" if change["new"] == "one block" else "none"
 
 
 def _outer_sizes(t: torch.Tensor) -> tuple[int, ...]:
