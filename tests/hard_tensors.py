@@ -21,6 +21,16 @@ class Refusing(torch.Tensor):
         raise RuntimeError("this class answers nothing")
 
 
+class Lying(torch.Tensor):
+    """A subclass whose Python attributes say something else than torch does."""
+
+    shape = property(lambda self: torch.Size([99]))
+    dtype = property(lambda self: torch.int64)
+
+    def stride(self):
+        return (7,)
+
+
 class Wrapping(torch.Tensor):
     """A subclass that keeps its values in another tensor."""
 
@@ -75,6 +85,16 @@ def _per_channel() -> torch.Tensor:
     return torch.quantize_per_channel(torch.ones(2, 3), scales, zeros, 0, torch.qint8)
 
 
+def _per_channel_with_floats() -> torch.Tensor:
+    scales, zeros = torch.tensor([0.5, 0.25]), torch.tensor([0.5, 1.25])
+    return torch.quantize_per_channel(torch.ones(2, 3), scales, zeros, 0, torch.quint8)
+
+
+def _four_bits() -> torch.Tensor:
+    scales, zeros = torch.tensor([0.1]), torch.tensor([0.0])
+    return torch.quantize_per_channel(torch.ones(1, 6), scales, zeros, 0, torch.quint4x2)
+
+
 SHOWN: dict[str, Callable[[], torch.Tensor]] = {
     "0-dim": lambda: torch.tensor(3.5),
     "empty": lambda: torch.zeros(2, 0, 3),
@@ -83,6 +103,7 @@ SHOWN: dict[str, Callable[[], torch.Tensor]] = {
     "overlapping": lambda: torch.arange(5).unfold(0, 3, 1),
     "transposed slice": lambda: torch.arange(24).view(4, 6)[1:, ::2].t(),
     "5-D": lambda: torch.arange(32).view(2, 2, 2, 2, 2),
+    "24-D": lambda: torch.zeros(1).expand([2] * 24),
     "7-D": lambda: torch.zeros(2, 3, 1, 4, 5, 2, 3),
     "channels_last": lambda: torch.zeros(2, 3, 4, 4).contiguous(memory_format=torch.channels_last),
     "conj": lambda: torch.view_as_complex(torch.arange(8.0).view(2, 2, 2)).conj(),
@@ -91,6 +112,7 @@ SHOWN: dict[str, Callable[[], torch.Tensor]] = {
     "result": lambda: torch.ones(2, requires_grad=True) * 2,
     "inference": _inference,
     "subclass": lambda: torch.arange(4).as_subclass(Named),
+    "lying subclass": lambda: torch.arange(4.0).as_subclass(Lying),
     "refusing subclass": lambda: torch.arange(4).as_subclass(Refusing),
     "10 million": lambda: torch.arange(10_000_000, dtype=torch.float32),
     "10 million, 4-D": lambda: torch.zeros(10, 100, 100, 100),
@@ -107,6 +129,8 @@ SHOWN: dict[str, Callable[[], torch.Tensor]] = {
     "from NumPy": lambda: torch.from_numpy(__import__("numpy").arange(4)),
     "quantised": _quiet(_quantised),
     "quantised per channel": _quiet(_per_channel),
+    "quantised with floats": _quiet(_per_channel_with_floats),
+    "copy on write": lambda: torch._lazy_clone(torch.arange(4)),
 }
 
 # The tensor, and the words that must stand in the one sentence about it.
@@ -125,6 +149,7 @@ ANSWERED: dict[str, tuple[Callable[[], torch.Tensor], str]] = {
     ),
     "meta": (lambda: torch.empty(2, 3, device="meta"), "meta device"),
     "fake": (_fake, "fake tensor"),
+    "four bits": (_quiet(_four_bits), "several values of dtype torch.quint4x2 share one byte"),
     "oneDNN": (lambda: torch.ones(2, 2).to_mkldnn(), "oneDNN"),
     "lazy": (lambda: torch.nn.LazyLinear(3).weight, "uninitialized"),
     "wrapping": (lambda: Wrapping(torch.ones(3)), "keeps its values elsewhere"),

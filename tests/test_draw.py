@@ -63,7 +63,7 @@ def test_a_tensor_that_fails_in_an_unforeseen_way_is_answered(monkeypatch):
 
     monkeypatch.setattr("insidetorch.widgets.show.xray_of", broken)
     assert repr(show(torch.ones(1))) == (
-        "torch does not describe this Tensor: RuntimeError: something new"
+        "This Tensor cannot be described: RuntimeError: something new"
     )
 
 
@@ -107,7 +107,7 @@ def test_the_map_has_a_row_for_each_tensor_and_links_equal_memory():
     assert links[0][3:] == links[1] and set(links[2]) == {links[0][0], links[0][3]}
     text = repr(show(found))
     assert "row: float32, sizes (3,), strides (1,), offset 3; view of x" in text
-    assert repr(show(())) == "No two tensors found here share a storage."
+    assert repr(show(())) == "No two tensors found here share memory."
 
 
 def test_a_chart_is_the_same_each_time_and_writes_its_numbers():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 from hard_tensors import ANSWERED, SHOWN
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from insidetorch import AliasMap, StrideExplorer, TensorXRay, xray_of
-from insidetorch.widgets.stride_explorer import DTYPES, PRESETS
+from insidetorch.observe.presets import DTYPES, PRESETS
+from insidetorch.widgets.stride_explorer import FREE
 
 
 @pytest.fixture
@@ -48,6 +50,17 @@ def test_each_change_is_one_message(control, sent):
     value = "uint8" if control == "dtype" else getattr(explorer, control).value + 1
     getattr(explorer, control).value = value
     assert len(messages) == 1 and messages[0]["state"]["rev"] == 2
+
+
+def test_moving_a_slider_leaves_the_preset_and_choosing_it_again_returns(sent):
+    explorer = StrideExplorer("a.t()")
+    messages = sent(explorer)
+    explorer.strides[0].value = 0
+    assert explorer.preset.value == FREE and len(messages) == 1
+    explorer.preset.value = "a.t()"
+    assert explorer.xray.layout.strides == (1, 6) and len(messages) == 2
+    explorer.preset.value = FREE
+    assert explorer.xray.layout.strides == (1, 6) and len(messages) == 2
 
 
 def test_an_illegal_setting_shows_torchs_words():
@@ -94,7 +107,7 @@ def test_an_error_in_a_callback_is_told_in_the_status_line(monkeypatch):
 
 def test_the_explorer_touches_no_state_of_torch():
     generator = torch.get_rng_state()
-    with torch.device("meta"):
+    with torch.device("meta"), FakeTensorMode():
         explorer = StrideExplorer()
         explorer.offset.value = 1
     assert explorer.xray.layout.device == "cpu"
@@ -114,12 +127,26 @@ def test_the_x_ray_walks_the_blocks_of_a_large_tensor():
     t = torch.arange(5 * 30 * 10 * 10).view(5, 30, 10, 10)
     widget = TensorXRay(t)
     assert [s.max for s in widget.outer] == [4, 29]
-    assert [s.layout.display for s in widget.outer] == ["none"] * 2
+    assert widget._sliders.layout.display == "none"
     widget.blocks.value = "one block"
-    widget.outer[0].value, widget.outer[1].value = 3, 17
-    assert [s.layout.display for s in widget.outer] == [""] * 2
+    first_slider, second_slider = widget.outer
+    first_slider.value, second_slider.value = 3, 17
+    assert widget._sliders.layout.display == ""
     first = t[3, 17, 0, 0].item()
     assert f">{first}<" in widget.view.svg and "[3, 17, :, :]" in widget.view.svg
+
+
+def test_the_x_ray_follows_a_tensor_that_gets_other_sizes():
+    t = torch.arange(5 * 30 * 100).view(5, 30, 10, 10)
+    widget = TensorXRay(t)
+    widget.blocks.value = "one block"
+    widget.outer[1].value = 17
+    t.resize_(2, 7, 10)
+    widget.again.click()
+    assert [s.max for s in widget.outer] == [1] and "[0, :, :]" in widget.view.svg
+    t.resize_(6, 4)
+    widget.again.click()
+    assert widget.outer == () and "sizes (6, 4)" in widget.view.svg
 
 
 @pytest.mark.parametrize("name", [*SHOWN, *ANSWERED])

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from coursekit import environment, explain, install, locking
+from coursekit import environment, explain, install
 from coursekit.environment import ROOT
 from coursekit.errors import CourseError
+from coursekit.explain import WAITING
+from insidetorch import locking
 
 TORCH = environment.tested_torch(environment.settings_of(ROOT))
 
@@ -304,8 +306,8 @@ def test_an_index_whose_name_is_never_found_is_not_waited_for(monkeypatch):
 HOLD = """
 import sys
 from pathlib import Path
-from coursekit import locking
-with locking.only_one(Path(sys.argv[1])):
+from insidetorch import locking
+with locking.only_one(Path(sys.argv[1]), waiting=sys.argv[2]):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -313,7 +315,7 @@ with locking.only_one(Path(sys.argv[1])):
 
 def hold(lock: Path) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", HOLD, lock],
+        [sys.executable, "-c", HOLD, lock, WAITING],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
@@ -348,11 +350,11 @@ def test_a_lock_that_was_left_behind_is_taken_over(tmp_path, capsys):
 def test_what_another_run_has_installed_meanwhile_is_not_installed_again(course, monkeypatch):
     only_one = locking.only_one
 
-    def other_run_first(path: Path):
+    def other_run_first(path: Path, *, waiting: str):
         make_venv(course / ".venv")
         stamp = environment.stamp_of(course, extra="lab", gpu=False)
         environment.write_stamp(course, stamp)
-        return only_one(path)
+        return only_one(path, waiting=waiting)
 
     monkeypatch.setattr(locking, "only_one", other_run_first)
     ensure(course)

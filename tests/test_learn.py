@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -52,7 +55,8 @@ def test_nothing_is_revealed_before_the_answer(memory):
 def test_a_wrong_answer_meets_its_misconception(memory):
     said = answer(ask(), "(3, 1)")
     assert said == (
-        "You said (3, 1): That is the contiguous order. torch says (1, 4). clone keeps the order."
+        "✗ You said (3, 1). That is the contiguous order.\n"
+        "→ torch says (1, 4). clone keeps the order."
     )
     kept = json.loads(memory.read_text(encoding="utf-8"))
     assert kept["predictions"] == {"1.6": {"said": "(3, 1)", "right": False}}
@@ -60,7 +64,8 @@ def test_a_wrong_answer_meets_its_misconception(memory):
 
 
 def test_a_right_answer_is_told_why(memory):
-    assert answer(ask(), "(1, 4)") == "You said (1, 4), and so does torch. clone keeps the order."
+    said = answer(ask(), "(1, 4)")
+    assert said == "✓ You said (1, 4), and so does torch. clone keeps the order."
 
 
 def test_an_answer_is_final_and_remembered(memory):
@@ -68,8 +73,22 @@ def test_an_answer_is_final_and_remembered(memory):
     answer(question, "(3, 1)")
     assert question.choice.disabled and question.commit.disabled
     again = ask()
-    assert again.view.status.startswith("Earlier you said (3, 1):") and again.commit.disabled
+    assert again.view.status.startswith("✗ Earlier you said (3, 1).") and again.commit.disabled
     assert ask("1.7").view.status == ""
+
+
+def test_a_learner_can_be_asked_again(memory):
+    question = ask()
+    answer(question, "(3, 1)")
+    assert question.again.layout.display == ""
+    question.again.click()
+    assert question.view.status == "" and question.commit.disabled and not question.choice.disabled
+    assert answer(question, "(1, 4)").startswith("✓") and progress.said("1.6") == "(1, 4)"
+
+
+def test_code_in_a_question_and_large_numbers_are_set_as_such():
+    html = predict("1.9", "What is `a < b`?", {12000: "", 2: ""}, reveal=lambda: 12000)._html()
+    assert "<code>a &lt; b</code>" in html and "<code>12,000</code>" in html
 
 
 def test_what_is_stored_is_the_same_with_and_without_a_learner(memory):
@@ -106,7 +125,7 @@ def test_another_place_can_be_named(tmp_path, monkeypatch):
     monkeypatch.setenv("INSIDETORCH_PROGRESS", str(file))
     answer(ask(), "(3, 1)")
     assert progress.said("1.6") == "(3, 1)" and file.exists()
-    assert list(file.parent.iterdir()) == [file]
+    assert {path.name for path in file.parent.iterdir()} == {"mine.json", "mine.json.lock"}
 
 
 @pytest.mark.parametrize("broken", ["{", "[1]", "nonsense", '{"predictions": 3}', ""])
@@ -116,7 +135,7 @@ def test_a_broken_memory_is_kept_aside_and_never_stops_the_learner(memory, broke
     assert "You said" in answer(ask(), "(3, 1)")
     assert progress.said("1.6") == "(3, 1)"
     aside = [p.read_text(encoding="utf-8") for p in memory.parent.glob("*.broken-*")]
-    assert aside == ([] if broken in ("", '{"predictions": 3}') else [broken])
+    assert aside == ([broken] if broken else [])
 
 
 def test_what_others_wrote_into_the_memory_stays(memory):
@@ -127,12 +146,51 @@ def test_what_others_wrote_into_the_memory_stays(memory):
 
 
 def test_an_answer_that_cannot_be_saved_is_revealed_and_told(memory, monkeypatch):
-    def full(_progress):
+    def full(*_where, **_how):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(progress, "_write", full)
+    monkeypatch.setattr(Path, "replace", full)
     said = answer(ask(), "(3, 1)")
-    assert said.startswith("You said") and said.endswith("(Not saved: No space left on device)")
+    assert said.startswith("✗ You said") and said.endswith("(Not saved: No space left on device)")
+
+
+def test_a_memory_that_cannot_be_read_now_is_not_overwritten(memory, monkeypatch):
+    answer(ask("1.1"), "(1, 4)")
+    before = memory.read_text(encoding="utf-8")
+
+    def locked(*_where, **_how):
+        raise PermissionError("in use")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", locked)
+        assert answer(ask("1.2"), "(3, 1)").endswith("(Not saved: in use)")
+    assert memory.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize("odd", ['{"1.6": {"said": [3]}}', '{"1.6": 4}', '{"1.6": {}}'])
+def test_an_odd_answer_in_the_memory_is_no_answer(memory, odd):
+    memory.parent.mkdir()
+    memory.write_text(f'{{"predictions": {odd}}}', encoding="utf-8")
+    assert progress.said("1.6") is None and ask().view.status == ""
+
+
+KEEP = """
+import sys
+from insidetorch.learn.progress import keep_prediction
+for number in range(40):
+    keep_prediction(f"1.{sys.argv[1]}{number}", "x", right=True)
+"""
+
+
+def test_two_kernels_lose_nothing_of_each_other(memory):
+    both = [subprocess.Popen([sys.executable, "-c", KEEP, name]) for name in ("1", "2")]
+    assert [process.wait() for process in both] == [0, 0]
+    assert len(progress.read_progress()["predictions"]) == 80
+
+
+def test_options_that_look_the_same_are_refused():
+    with pytest.raises(ValueError, match=r"Prediction 1\.9 .* Two of them look the same"):
+        predict("1.9", "?", {1: "one", "1": "text"}, reveal=lambda: 1)
 
 
 def test_an_intended_error_is_printed_without_its_changing_parts(capsys):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 GIB = 1 << 30
+WAITING = "Another course.py (process {owner}) is installing. Waiting for it."
 # Measured on Linux with the CPU build: 1.3 GiB for `lab`, 1.5 GiB for `author`.
 ROOM_NEEDED = {"cpu": 2 * GIB, "gpu": 9 * GIB}
 

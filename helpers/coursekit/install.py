@@ -19,7 +19,9 @@ from importlib import util
 from pathlib import Path
 from queue import Empty, Queue
 
-from . import environment, explain, locking
+from insidetorch import locking
+
+from . import environment, explain
 from .errors import CourseError
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -35,7 +37,8 @@ def ensure(root: Path, *, extra: str, gpu: bool, lacks: list[str]) -> Path:
     if _ready(root, wanted):
         return environment.venv_python(root)
     try:
-        with locking.only_one(root / ".insidetorch" / "install.lock"):
+        lock = root / ".insidetorch" / "install.lock"
+        with locking.only_one(lock, waiting=explain.WAITING):
             if not _ready(root, wanted):
                 _install(root, wanted, lacks=lacks)
     except OSError as error:

@@ -76,17 +76,20 @@ def element_set(sizes: Ints, strides: Ints, offset: int = 0) -> int:
     """Which storage elements are read? Bit k of the result is set if element k is.
 
     Exact for any overlap, and quick: a dimension of n steps costs about log2(n) shifts of the set.
-    Strides and offset must not be negative.
+    No element number may be negative.
 
     >>> bin(element_set((2, 2), (1, 2), offset=1)), bin(element_set((3, 3), (1, 1)))
     ('0b11110', '0b11111')
     """
-    reached = int(0 not in sizes) << offset
+    reach = span(sizes, strides, offset)
+    if reach is None:
+        return 0
+    reached = 1 << reach[0]
     for size, stride in zip(sizes, strides, strict=True):
         steps = 1
         while steps < size and stride:
             more = min(steps, size - steps)
-            reached |= reached << more * stride
+            reached |= reached << more * abs(stride)
             steps += more
     return reached
 
@@ -177,6 +180,15 @@ def edge_indices(sizes: Ints, *, whole: int = 144, elided: int = 40) -> tuple[In
     return tuple(shown)
 
 
+def without_gaps(shown: Sequence[Ints]) -> list[tuple[int, ...]]:
+    """The shown indices of each dimension without the gaps between them.
+
+    >>> without_gaps(edge_indices((2, 1000)))
+    [(0, 1), (0, 1, 2, 997, 998, 999)]
+    """
+    return [tuple(i for i in dim if i >= 0) for dim in shown]
+
+
 def _ends(size: int, edge: int) -> tuple[int, ...]:
     if size <= 2 * edge + 1:
         return tuple(range(size))
@@ -184,4 +196,4 @@ def _ends(size: int, edge: int) -> tuple[int, ...]:
 
 
 def _cells(shown: Sequence[Ints]) -> int:
-    return prod(sum(i >= 0 for i in dim) for dim in shown)
+    return prod(map(len, without_gaps(shown)))

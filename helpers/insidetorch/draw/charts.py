@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 _STYLE = {
     "svg.fonttype": "none",
+    "text.parse_math": False,
     "svg.hashsalt": "insidetorch",
     "font.family": "monospace",
     "font.size": 9,

@@ -9,6 +9,7 @@ size.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -65,23 +66,26 @@ class Canvas:
     def svg(self, label: str) -> str:
         """The finished picture; `label` is its description for a screen reader."""
         w, h = round(self.width + MARGIN), round(self.height + MARGIN)
-        ground = f'<style>{CSS}</style><path class="g" d="M0 0h{w}v{h}H0z"/>'
+        # Inside an <img> there are no variables, and the picture's description is the alt text.
+        plain = re.sub(r"var\([^,]+,([^)]+)\)", r"\1", CSS)
+        ground = f'<style>{plain}</style><path class="g" d="M0 0h{w}v{h}H0z"/>'
+        described = f' role="group" aria-label="{_safe(label)}"' if self.live else ""
         paths = [f'<path class="{kind}" d="{d}"/>' for kind, d in self.paths.items()]
         texts = [f'<g class="{kind}">{t}</g>' for kind, t in self.texts.items()]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '
-            f'height="{h}" class="it" role="group" aria-label="{escape(label)}">'
+            f'height="{h}" class="it"{described}>'
             f"{'' if self.live else ground}{''.join(paths + self.parts + texts)}</svg>"
         )
 
     def _hooks(self, link: str, say: str, at: tuple[int, int] | None) -> str:
-        out = f' data-link="{escape(link)}" data-say="{escape(say)}"'
+        out = f' data-link="{_safe(link)}" data-say="{_safe(say)}"'
         if at is not None:
             stop = -1 if self._has_tab_stop else 0
             self._has_tab_stop = True
             out += (
                 f' data-r="{at[0]}" data-c="{at[1]}" tabindex="{stop}" role="img" '
-                f'aria-label="{escape(say)}"'
+                f'aria-label="{_safe(say)}"'
             )
         return out
 
@@ -101,4 +105,9 @@ def live_css() -> str:
 
 
 def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:g}" y="{y:g}">{escape(text)}</text>'
+    return f'<text x="{x:g}" y="{y:g}">{_safe(text)}</text>'
+
+
+def _safe(text: str) -> str:
+    """Text for XML, which has no control characters."""
+    return escape("".join(c if c.isprintable() else "\ufffd" for c in text))

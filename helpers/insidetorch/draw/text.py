@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 from ..records import Cell, Family, Layout, StorageCell, Value, XRay
@@ -29,7 +30,7 @@ def sizes_text(layout: Layout) -> str:
     'A 2 × 3 float32 tensor'
     """
     if not layout.sizes:
-        return f"A {layout.dtype} tensor without dimensions"
+        return f"{'An' if layout.dtype.startswith('int') else 'A'} {layout.dtype} scalar"
     return f"A {' × '.join(map(str, layout.sizes))} {layout.dtype} tensor"
 
 
@@ -54,7 +55,8 @@ def warnings(x: XRay) -> list[str]:
     elif not layout.fits:
         found.append(
             f"The storage is too small: {layout.needed_bytes:,} bytes are needed, "
-            f"{layout.storage_bytes:,} are there. Reading a value would crash the process."
+            f"{layout.storage_bytes:,} are there. Reading a value may raise an error, return what "
+            "other data left there, or end the process."
         )
     if layout.overlaps and not x.refusal:
         found.append(f"Its {layout.numel:,} values share {count(layout.distinct, 'element')}.")
@@ -90,7 +92,7 @@ def xray_text(x: XRay) -> str:
         f"offset   {layout.offset} = byte {layout.offset * layout.itemsize}",
         f"storage  {count(layout.storage_bytes, 'byte')} = "
         f"{count(layout.storage_elements, 'element')} of {count(layout.itemsize, 'byte')}, "
-        f"{layout.distinct:,} read",
+        + (f"{layout.distinct:,} read" if layout.fits else "too few"),
         *warnings(x),
     ]
     if not x.cells:
@@ -122,7 +124,7 @@ def _row(cells: list[Cell]) -> str:
 
 def family_text(family: Family) -> str:
     """Who shares one storage, a line for each tensor."""
-    lines = [f"storage of {count(family.storage_bytes, 'byte')}, read by:"]
+    lines = [f"{block_text(family)}, read by:"]
     for member in family.members:
         layout = member.layout
         lines.append(
@@ -135,6 +137,14 @@ def family_text(family: Family) -> str:
     return "\n".join(lines)
 
 
+def block_text(family: Family) -> str:
+    """The memory of a family."""
+    size = count(family.block_bytes, "byte")
+    if family.storages > 1:
+        return f"{family.storages} storage objects over the same {size}"
+    return f"storage of {size}"
+
+
 def others_text(family: Family) -> str:
     """The holders of a storage that have no name."""
     return f"and {count(family.others, 'holder')} without a name here"
@@ -142,18 +152,37 @@ def others_text(family: Family) -> str:
 
 def families_text(families: tuple[Family, ...]) -> str:
     """All families; a sentence where there are none."""
-    if not families:
-        return families_sentence(families)
-    return "\n".join(map(family_text, families))
+    shown, left_out = first_rows(families)
+    lines = list(map(family_text, shown)) or [families_sentence(families)]
+    if left_out:
+        lines.append(f"and {left_out:,} more tensors")
+    return "\n".join(lines)
+
+
+def first_rows(families: tuple[Family, ...], *, most: int = 60) -> tuple[list[Family], int]:
+    """The families with the first `most` members, and how many members are left out."""
+    shown, room = [], most
+    for family in families:
+        if room:
+            shown.append(replace(family, members=family.members[:room]))
+            room -= len(shown[-1].members)
+    found = sum(len(family.members) for family in families)
+    return shown, found - (most - room)
 
 
 def families_sentence(families: tuple[Family, ...]) -> str:
-    """How many storages are shared by how many tensors: the status line of the map."""
+    """How many tensors share how much memory: the status line of the map."""
     shared = [family for family in families if len(family.members) > 1]
     members = sum(len(family.members) for family in shared)
-    if not shared:
-        return "No two tensors found here share a storage."
-    return f"{count(members, 'tensor')} on {count(len(shared), 'shared storage')}."
+    parts = sum(family.is_kept_by_a_part for family in families)
+    text = "No two tensors found here share memory."
+    if shared:
+        blocks = "one block" if len(shared) == 1 else f"{len(shared)} blocks"
+        text = f"{members} tensors share {blocks} of memory."
+    if parts:
+        kept = "1 block is" if parts == 1 else f"{parts} blocks are"
+        text += f" {kept} kept alive for less than half of it."
+    return text
 
 
 def count(n: int, noun: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from .. import indexing
 from ..records import Cell, StorageCell, XRay
 from .svg import Canvas
 from .text import count, traits, value_text, warnings, xray_sentence
@@ -51,7 +52,7 @@ def _cell_width(x: XRay) -> float:
     numbers = [c.element for c in (*x.cells, *x.storage)]
     longest = max(map(len, values), default=1) * CHAR_WIDTH
     number = len(str(max(map(abs, numbers), default=0) * x.layout.itemsize)) * SMALL_CHAR_WIDTH
-    return round(max(30, longest + 8, number + 8))
+    return 2 * round(max(30, longest + 8, number + 8) / 2)  # even: half of it is a whole number
 
 
 def _nothing(canvas: Canvas, y: float) -> float:
@@ -64,12 +65,10 @@ def _blocks(canvas: Canvas, x: XRay, top: float, width: float) -> float:
     missing = 2 - min(len(x.shown), 2)
     *outer, rows, columns = ((0,),) * missing + x.shown
     cells = {(0,) * missing + cell.index: cell for cell in x.cells}
-    edge = max(22, max(len(_edge(i)) for i in rows) * SMALL_CHAR_WIDTH + 10)
+    edge = round(max(22, max(len(_edge(i)) for i in rows) * SMALL_CHAR_WIDTH + 10))
     block_width = edge + len(columns) * (width + 2)
     left, bottom, at = float(MARGIN), top, [0, 0]
-    for block in product(*outer):
-        if -1 in block:
-            continue
+    for block in product(*indexing.without_gaps(outer)):
         if left > MARGIN and left + block_width > PAGE_WIDTH:
             left, top, at = float(MARGIN), bottom + 18, [at[0] + len(rows), 0]
         if block:
@@ -151,10 +150,10 @@ def _storage(canvas: Canvas, x: XRay, top: float, width: float) -> None:
 
 def _storage_say(x: XRay, cell: StorageCell) -> str:
     where = f"storage element {cell.element}, byte {cell.element * x.layout.itemsize}"
-    if not cell.used:
-        who = "read by no shown value" if x.elided else "not read by this tensor"
-        return f"{where}: {value_text(cell.value)}, {who}"
     readers = [c.index for c in x.cells if c.element == cell.element]
+    if not readers:
+        who = "read by a value that is not shown" if cell.used else "not read by this tensor"
+        return f"{where}: {value_text(cell.value)}, {who}"
     at = ", ".join(f"[{', '.join(map(str, i))}]" for i in readers[:4])
     more = f" and {len(readers) - 4} more" if len(readers) > 4 else ""
     return f"{where}: {value_text(cell.value)}, read at {at}{more}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 
@@ -28,12 +29,15 @@ class Prediction(ipywidgets.VBox):
             options=list(self.explanations), value=None, layout={"width": "max-content"}
         )
         self.commit = ipywidgets.Button(description="That is my answer", disabled=True)
+        self.again = ipywidgets.Button(description="Ask me again", layout={"display": "none"})
         self.view = SvgView()
-        heading = ipywidgets.HTML(f"<b>Predict {escape(prediction_id)}.</b> {escape(question)}")
-        super().__init__([heading, self.choice, self.commit, self.view])
+        heading = ipywidgets.HTML(f"<div style='line-height:1.4'>{self._heading()}</div>")
+        buttons = ipywidgets.HBox([self.commit, self.again])
+        super().__init__([heading, self.choice, buttons, self.view])
         self.add_class("it-box")
         self.choice.observe(self._on_choice, "value")
         self.commit.on_click(self._on_commit)
+        self.again.on_click(self._on_again)
         earlier = said(prediction_id)
         if earlier in self.explanations:
             self.choice.value = earlier
@@ -46,20 +50,26 @@ class Prediction(ipywidgets.VBox):
         self._reveal("You said")
         try:
             keep_prediction(self.prediction_id, self.choice.value, right=self._is_right())
-        except OSError as error:
+        except Exception as error:  # in a callback it would be lost
             self.view.show("", f"{self.view.status} (Not saved: {error})")
+
+    def _on_again(self, _button: object) -> None:
+        self.choice.disabled, self.choice.value = False, None
+        self.again.layout.display = "none"
+        self.view.show("", "")
 
     def _is_right(self) -> bool:
         return self.choice.value == self.answer
 
     def _reveal(self, opening: str) -> None:
         self.choice.disabled = self.commit.disabled = True
+        self.again.layout.display = ""
         mine, why = self.choice.value, self.explanations[self.choice.value]
         if self._is_right():
-            text = f"{opening} {mine}, and so does torch. {why}"
+            text = f"✓ {opening} {mine}, and so does torch. {why}"
         else:
             right = self.explanations[self.answer]
-            text = f"{opening} {mine}: {why} torch says {self.answer}. {right}"
+            text = f"✗ {opening} {mine}. {why}\n→ torch says {self.answer}. {right}"
         self.view.show("", text)
 
     def __repr__(self) -> str:
@@ -75,6 +85,9 @@ class Prediction(ipywidgets.VBox):
         bundle["text/html"] = self._html()
         return bundle
 
+    def _heading(self) -> str:
+        return f"<b>Predict {escape(self.prediction_id)}.</b> {_code(self.question)}"
+
     def _html(self) -> str:
         options = "".join(f"<li><code>{escape(text)}</code></li>" for text in self.explanations)
         rest = "".join(
@@ -83,8 +96,8 @@ class Prediction(ipywidgets.VBox):
             if text != self.answer
         )
         return (
-            f"<p><b>Predict {escape(self.prediction_id)}.</b> {escape(self.question)}</p>"
-            f"<ul>{options}</ul><details><summary>What torch does</summary>"
+            f"<p>{self._heading()}</p><ul>{options}</ul>"
+            f"<details><summary>What torch does</summary>"
             f"<p><code>{escape(self.answer)}</code>. {escape(self.explanations[self.answer])}</p>"
             f"<ul>{rest}</ul></details>"
         )
@@ -99,11 +112,12 @@ def predict(
 ) -> Prediction:
     """Ask for a prediction, and answer it with what torch does.
 
-    Args: `prediction_id`, chapter and number such as "1.3"; `options` maps each possible answer
+    Args: `prediction_id`, chapter and number such as "1.3"; in `question`, backticks hold code;
+    `options` maps each possible answer
     (a plain Python value) to what is to be said of it: why it is right, or the misconception that
     leads to it; `reveal` runs now, its result is shown after the learner has chosen.
-    Returns the question as a widget. Raises ValueError if `reveal` gives none of the options: the
-    right answer comes from torch, never from this call.
+    Returns the question as a widget. Raises ValueError if `reveal` gives none of the options (the
+    right answer comes from torch, never from this call) or if two options look the same.
 
     >>> predict("0.1", "1 + 1?", {2: "Of course.", 11: "That joins texts."}, reveal=lambda: 1 + 1)
     Predict 0.1. 1 + 1?
@@ -112,8 +126,14 @@ def predict(
        11
          That joins texts.
     """
+    texts = [_text(value) for value in options]
+    if len(set(texts)) < len(texts):
+        raise ValueError(
+            f"Prediction {prediction_id} was asked with the options {texts}. Two of them look the "
+            "same, so an answer would not tell which is meant. Make them differ."
+        )
     answer = reveal()
-    if _text(answer) not in map(_text, options):
+    if _text(answer) not in texts:
         raise ValueError(
             f"Prediction {prediction_id} was asked with the options {list(options)}. "
             f"Running it gives {answer!r}, which is none of them. Correct the options."
@@ -122,6 +142,14 @@ def predict(
 
 
 def _text(value: object) -> str:
+    """An answer as it stands beside its button."""
     if isinstance(value, tuple):
         value = tuple(value)  # torch.Size prints its name
+    if type(value) is int:
+        return f"{value:,}"
     return value if isinstance(value, str) else repr(value)
+
+
+def _code(text: str) -> str:
+    """Text for a page; what stands between backticks is code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))

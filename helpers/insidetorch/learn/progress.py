@@ -13,12 +13,17 @@ import os
 from pathlib import Path
 from threading import Lock
 
-_lock = Lock()
+from ..locking import only_one
+
+_between_threads = Lock()
 
 
 def course_root() -> Path | None:
     """The folder of the course around the current folder; None elsewhere."""
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:  # the folder was deleted
+        return None
     for folder in (here, *here.parents):
         if (folder / "course.py").is_file() and (folder / "helpers" / "insidetorch").is_dir():
             return folder
@@ -38,58 +43,62 @@ def read_progress() -> dict:
     """What is remembered; an empty memory where there is no file or none that can be read."""
     file = progress_file()
     try:
-        found = json.loads(file.read_text(encoding="utf-8")) if file else {}
-    except (OSError, ValueError):
-        found = {}
-    fresh = {"v": 1, "last": None, "predictions": {}}
-    return {**fresh, **found} if isinstance(found, dict) else fresh
+        return (_load(file) if file else None) or _fresh()
+    except OSError:
+        return _fresh()
 
 
 def said(prediction_id: str) -> str | None:
     """What the learner answered to this prediction; None if nothing yet."""
-    predictions = read_progress()["predictions"]
-    answer = predictions.get(prediction_id) if isinstance(predictions, dict) else None
-    return answer.get("said") if isinstance(answer, dict) else None
+    answer = read_progress()["predictions"].get(prediction_id)
+    found = answer.get("said") if isinstance(answer, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def keep_prediction(prediction_id: str, answer: str, *, right: bool) -> None:
-    """Remember an answer, and the chapter that it was given in."""
-    with _lock:
-        now = read_progress()
-        if not isinstance(now["predictions"], dict):
-            now["predictions"] = {}
+    """Remember an answer, and the chapter that it was given in.
+
+    Other notebooks may do the same at the same time. A file that holds something else is kept
+    beside the new one. Raises OSError where the file cannot be read or written.
+    """
+    file = progress_file()
+    if file is None:
+        return
+    with _between_threads, only_one(file.with_name(f"{file.name}.lock")):
+        now = _load(file)
+        if now is None:
+            _keep_aside(file)
+            now = _fresh()
         now["predictions"][prediction_id] = {"said": answer, "right": right}
         now["last"] = _notebook_of(prediction_id) or now["last"]
-        _write(now)
+        new = file.with_name(f"{file.name}.new")
+        new.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8", newline="\n")
+        new.replace(file)
+
+
+def _fresh() -> dict:
+    return {"v": 1, "last": None, "predictions": {}}
+
+
+def _load(file: Path) -> dict | None:
+    """The memory in a file, a fresh one where there is no file, None where it is something else."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8") or "{}")
+    except FileNotFoundError:
+        return _fresh()
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("predictions", {}), dict):
+        return None
+    return {**_fresh(), **found}
 
 
 def _notebook_of(prediction_id: str) -> str | None:
     """The notebook of a chapter: ids start with the chapter's number."""
     root, chapter = course_root(), prediction_id.partition(".")[0]
-    if root is None or not chapter.isdigit():
+    if root is None or not chapter.isdecimal():
         return None
     return next((p.stem for p in (root / "notebooks").glob(f"{int(chapter):02d}_*.ipynb")), None)
-
-
-def _write(progress: dict) -> None:
-    """Replace the file as a whole; one that could not be read is kept beside it."""
-    file = progress_file()
-    if file is None:
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if file.exists() and not _readable(file):
-        _keep_aside(file)
-    new = file.with_name(f"{file.name}.{os.getpid()}.new")
-    new.write_text(json.dumps(progress, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    new.replace(file)
-
-
-def _readable(file: Path) -> bool:
-    text = file.read_text(encoding="utf-8", errors="replace")
-    try:
-        return not text.strip() or isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 def _keep_aside(file: Path) -> None:

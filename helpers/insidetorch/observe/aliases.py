@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import gcd
 
 import torch
@@ -10,17 +11,18 @@ import torch
 from .. import indexing
 from ..records import Family, Layout, Member, Relation
 from . import private
-from .layout import NoStorageError, layout_of
+from .layout import layout_of
+from .reach import tensors_in
 
-_DEPTH = 3
-_LENGTH = 1000
+_MOST_RUNS = 64
 
 
 def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
     """Do two tensors share memory, and exactly how much of it?
 
     Returns a `Relation`; its `common_bytes` counts bytes that both read, exactly: two tensors
-    that take turns in one storage have none.
+    that take turns in one storage have none. Addresses are compared, so two tensors made from one
+    NumPy array are seen to share it.
     Raises what `layout_of` raises.
 
     >>> x = torch.arange(6)
@@ -28,112 +30,139 @@ def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
     (0, 16)
     """
     first, second = layout_of(a), layout_of(b)
+    same = private.storage_id(a) == private.storage_id(b)
+    apart = private.address(b) - private.address(a)
+    near = -second.storage_bytes < apart < first.storage_bytes
+    unit = gcd(first.itemsize, second.itemsize, apart)
+    common = 0
+    if near and first.fits and second.fits and first.device == second.device:
+        common = _units(first, unit, -apart) & _units(second, unit, apart)
     a_bytes, b_bytes = (r.distinct * r.itemsize for r in (first, second))
-    if private.storage_id(a) != private.storage_id(b):
-        return Relation(False, a_bytes, b_bytes, 0)
-    unit = gcd(first.itemsize, second.itemsize)
-    common = _units(first, unit) & _units(second, unit)
-    return Relation(True, a_bytes, b_bytes, common.bit_count() * unit)
+    return Relation(same, a_bytes, b_bytes, common.bit_count() * unit)
 
 
-def _units(layout: Layout, unit: int) -> int:
-    """The set of the pieces of `unit` bytes that the tensor reads, as a bit for each."""
+def _units(layout: Layout, unit: int, after: int) -> int:
+    """The set of the pieces of `unit` bytes that a tensor reads, its storage `after` bytes on."""
     wide = layout.itemsize // unit
     strides = (*(s * wide for s in layout.strides), 1)
-    return indexing.element_set((*layout.sizes, wide), strides, layout.offset * wide)
+    offset = layout.offset * wide + max(after, 0) // unit
+    return indexing.element_set((*layout.sizes, wide), strides, offset)
 
 
 def families(named: Mapping[str, object], *, alone: bool = False) -> tuple[Family, ...]:
-    """Which of these objects hold tensors that share a storage?
+    """Which of these objects hold tensors that share memory?
 
     Args: `named` maps names to any objects: tensors, modules, and lists, tuples and dicts of them,
-    three levels deep. `alone` also gives storages with one tensor.
+    three levels deep. A tensor that shares with no other is given if it keeps alive more than
+    twice what it reads, or if `alone` asks for all.
     Returns the families in the order of their first name. Tensors without addresses are left out.
 
     >>> x = torch.zeros(2, 3)
     >>> [[m.name for m in f.members] for f in families({"x": x, "row": x[0], "y": x + 1})]
     [['x', 'row']]
     """
-    groups: dict[int, list[tuple[list[str], torch.Tensor]]] = {}
+    found: dict[int, _Found] = {}
     for name, t in tensors_in(named):
-        try:
-            layout_of(t)
-        except (NoStorageError, RuntimeError):
+        if id(t) in found:
+            found[id(t)].names.append(name)
             continue
-        group = groups.setdefault(private.storage_id(t), [])
-        same = next((names for names, other in group if other is t), None)
-        if same is None:
-            group.append(([name], t))
+        try:
+            layout = layout_of(t)
+            found[id(t)] = _Found([name], t, layout, private.storage_id(t), private.address(t))
+        except Exception:  # no addresses, or a subclass that does not answer
+            continue
+    all_families = map(_family, _blocks(list(found.values())))
+    return tuple(f for f in all_families if alone or len(f.members) > 1 or f.is_kept_by_a_part)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A tensor that names reach, with its layout and the addresses of its storage."""
+
+    names: list[str]
+    t: torch.Tensor
+    layout: Layout
+    storage: int
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.layout.storage_bytes
+
+    @property
+    def memory(self) -> tuple[str, int, int]:
+        return self.layout.device, self.start, self.storage
+
+
+def _blocks(found: list[_Found]) -> list[list[_Found]]:
+    """The tensors grouped by memory, groups and members in the order in which they were found.
+
+    Storages with bytes in common belong together; one without bytes stands for itself.
+    """
+    blocks: list[list[_Found]] = []
+    device, storage, end = "", 0, 0
+    for f in sorted(found, key=lambda f: f.memory):
+        if f.storage == storage or (f.layout.device == device and f.start < end):
+            blocks[-1].append(f)
+            end = max(end, f.end)
         else:
-            same.append(name)
-    return tuple(_family(g) for g in groups.values() if alone or len(g) > 1)
+            blocks.append([f])
+            end = f.end
+        device, storage = f.layout.device, f.storage
+    place = {id(f): i for i, f in enumerate(found)}
+    ordered = [sorted(block, key=lambda f: place[id(f)]) for block in blocks]
+    return sorted(ordered, key=lambda block: place[id(block[0])])
 
 
-def tensors_in(named: Mapping[str, object]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Every tensor that these names reach, with the expression that reaches it."""
-    for name, value in named.items():
-        yield from _reach(name, value, _DEPTH)
-
-
-def _reach(name: str, value: object, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
-    if issubclass(type(value), torch.Tensor):
-        yield name, value
-        if value.is_leaf and value.grad is not None:
-            yield f"{name}.grad", value.grad
-    elif isinstance(value, torch.nn.Module):
-        for path, t in (*value.named_parameters(), *value.named_buffers()):
-            yield from _reach(f"{name}.{path}", t, depth)
-    elif depth and isinstance(value, dict) and len(value) <= _LENGTH:
-        for key, item in value.items():
-            yield from _reach(f"{name}[{key!r}]", item, depth - 1)
-    elif depth and isinstance(value, list | tuple) and len(value) <= _LENGTH:
-        for i, item in enumerate(value):
-            yield from _reach(f"{name}[{i}]", item, depth - 1)
-
-
-def _family(group: list[tuple[list[str], torch.Tensor]]) -> Family:
-    layouts = [layout_of(t) for _, t in group]
-    members = tuple(
-        Member(tuple(names), layout, _role(t, group))
-        for (names, t), layout in zip(group, layouts, strict=True)
+def _family(block: list[_Found]) -> Family:
+    start, end = min(f.start for f in block), max(f.end for f in block)
+    storages = {f.storage: f.t for f in block}
+    names = {id(f.t): f.names[0] for f in block}
+    bases = {id(private.base(f.t)) for f in block}
+    members = []
+    for f in block:
+        root = private.base(f.t)
+        if root is not None:
+            role = f"view of {names.get(id(root), 'an unnamed tensor')}"
+        else:
+            role = "base of the views" if id(f.t) in bases else "no base recorded"
+        members.append(Member(tuple(f.names), f.layout, role, *_runs(f.layout, f.start - start)))
+    return Family(
+        block_bytes=end - start,
+        members=tuple(members),
+        others=sum(map(private.storage_users, storages.values())) - len(block),
+        storages=len(storages),
     )
-    others = private.storage_users(group[0][1]) - len(group)
-    return Family(layouts[0].storage_bytes, members, tuple(map(_runs, layouts)), others)
 
 
-def _role(t: torch.Tensor, group: list[tuple[list[str], torch.Tensor]]) -> str:
-    """What the tensor is to the others, as far as autograd records it."""
-    root = private.base(t)
-    if root is None:
-        is_base = any(private.base(other) is t for _, other in group)
-        return "base of the views" if is_base else "no base recorded"
-    names = next((names for names, other in group if other is root), None)
-    return f"view of {names[0]}" if names else "view of an unnamed tensor"
+def _runs(layout: Layout, after: int) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The bytes that are read, and whether the runs have holes; the block starts `after` earlier.
 
-
-def _runs(layout: Layout, *, most: int = 64) -> tuple[tuple[int, int], ...]:
-    """The bytes that are read, as (start, end) pairs.
-
-    Each element apart where the storage has few, runs of neighbours where it has more, and only
-    the hull of all where there are more than `most` runs.
+    Each element apart where the storage has few, runs of neighbours where it has more, and one
+    run over all where those are too many.
     """
     if layout.span is None:
-        return ()
-    if layout.fits and layout.storage_elements <= most:
+        return (), False
+    if layout.fits and layout.storage_elements <= _MOST_RUNS:
         read = indexing.element_set(layout.sizes, layout.strides, layout.offset)
-        starts = (k * layout.itemsize for k in range(read.bit_length()) if read >> k & 1)
-        return tuple((start, start + layout.itemsize) for start in starts)
-    starts = [layout.span[0]]
-    length = 1
-    for size, stride in sorted(
-        ((n, abs(s)) for n, s in zip(layout.sizes, layout.strides, strict=True) if n > 1 and s),
-        key=lambda dim: dim[1],
-    ):
+        starts, length = [k for k in range(read.bit_length()) if read >> k & 1], 1
+    else:
+        starts, length = _merged(layout)
+    size = layout.itemsize
+    runs = tuple((after + s * size, after + (s + length) * size) for s in sorted(starts))
+    return runs, len(runs) == 1 and length > layout.distinct
+
+
+def _merged(layout: Layout) -> tuple[list[int], int]:
+    """Runs of neighbouring elements: where they start, and how long each is."""
+    first, last = layout.span
+    starts, length = [first], 1
+    dims = [(s, n) for n, s in zip(layout.sizes, layout.strides, strict=True) if n > 1 and s]
+    for stride, size in sorted(dims):
         if stride <= length:
-            length = max(length, (size - 1) * stride + length)
-        elif len(starts) * size > most:
-            first, last = layout.span
-            return ((first * layout.itemsize, (last + 1) * layout.itemsize),)
+            length = (size - 1) * stride + length
+        elif len(starts) * size > _MOST_RUNS:
+            return [first], last - first + 1
         else:
             starts = [s + i * stride for i in range(size) for s in starts]
-    return tuple((s * layout.itemsize, (s + length) * layout.itemsize) for s in sorted(starts))
+    return starts, length

@@ -10,12 +10,14 @@ from .private import DispatchMode
 
 
 class _Counter(DispatchMode):
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-        self.calls[f"{op.namespace}.{op.__name__}"] += 1
+        self.calls[f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__}"] += 1
         return op(*args, **(kwargs or {}))
 
 

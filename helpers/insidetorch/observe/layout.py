@@ -8,6 +8,9 @@ from .. import indexing
 from ..records import Layout
 from . import private
 
+_T = torch.Tensor
+_PACKED = (torch.quint4x2, torch.quint2x4)
+
 
 class NoStorageError(TypeError):
     """The tensor has no addressable storage; the message is one true sentence about why."""
@@ -26,33 +29,34 @@ def layout_of(t: torch.Tensor) -> Layout:
 
     Source: torch.Tensor.stride, .storage_offset, .untyped_storage (2.13).
     """
-    if not isinstance(t, torch.Tensor):
+    if not issubclass(type(t), torch.Tensor):
         raise TypeError(
             f"The layout of a {type(t).__name__} was asked. Only a torch.Tensor has sizes and "
             "strides over a storage. Convert it first, for example with torch.as_tensor."
         )
     with private.unseen():
         _require_storage(t)
-        sizes, strides = tuple(t.shape), tuple(t.stride())
+        # Through the class: a subclass may say something else of itself.
+        sizes, strides = tuple(_T.size(t)), tuple(_T.stride(t))
         return Layout(
             type_name=type(t).__name__,
-            dtype=str(t.dtype).removeprefix("torch."),
-            device=str(t.device),
+            dtype=str(_T.dtype.__get__(t)).removeprefix("torch."),
+            device=str(_T.device.__get__(t)),
             sizes=sizes,
             strides=strides,
-            offset=t.storage_offset(),
-            itemsize=t.element_size(),
-            storage_bytes=t.untyped_storage().nbytes(),
+            offset=_T.storage_offset(t),
+            itemsize=_T.element_size(t),
+            storage_bytes=_T.untyped_storage(t).nbytes(),
             distinct=indexing.distinct_elements(sizes, strides),
             version=private.version(t),
-            requires_grad=t.requires_grad,
-            is_leaf=t.is_leaf,
+            requires_grad=_T.requires_grad.__get__(t),
+            is_leaf=_T.is_leaf.__get__(t),
             is_view=private.is_view(t),
-            is_contiguous=t.is_contiguous(),
+            is_contiguous=_T.is_contiguous(t),
             is_channels_last=_is_channels_last(t),
-            is_conj=t.is_conj(),
-            is_neg=t.is_neg(),
-            is_inference=t.is_inference(),
+            is_conj=_T.is_conj(t),
+            is_neg=_T.is_neg(t),
+            is_inference=_T.is_inference(t),
             quantizer=_quantizer(t),
         )
 
@@ -77,23 +81,18 @@ def _require_storage(t: torch.Tensor) -> None:
         )
     elif t.is_meta:
         reason = "it is on the meta device: sizes and strides, but no data"
-    elif t.untyped_storage().nbytes() and not _has_data(t):
+    elif t.dtype in _PACKED:
+        reason = f"several values of dtype {t.dtype} share one byte"
+    elif _T.untyped_storage(t).nbytes() and not private.address(t):
         reason = "its storage has a size but no data: the class keeps its values elsewhere"
     else:
         return
     raise NoStorageError(f"This {type(t).__name__} has no element addresses: {reason}.")
 
 
-def _has_data(t: torch.Tensor) -> bool:
-    try:
-        return t.untyped_storage().data_ptr() != 0
-    except RuntimeError:
-        return False
-
-
 def _is_channels_last(t: torch.Tensor) -> bool:
     formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    return t.dim() in formats and t.is_contiguous(memory_format=formats[t.dim()])
+    return _T.dim(t) in formats and _T.is_contiguous(t, memory_format=formats[_T.dim(t)])
 
 
 def _quantizer(t: torch.Tensor) -> str:

@@ -19,14 +19,15 @@ def values_at(t: torch.Tensor, elements: Sequence[int]) -> list[Value]:
     stored integer, and a dtype that has no numbers of its own gives its bytes in hexadecimal.
     The bytes are copied out; nothing of `t` changes.
     """
-    itemsize, size = t.element_size(), t.untyped_storage().nbytes()
+    storage = torch.Tensor.untyped_storage(t)
+    itemsize, size, device = torch.Tensor.element_size(t), storage.nbytes(), storage.device
     inside = [k for k in elements if k >= 0 and (k + 1) * itemsize <= size]
     if not inside:
         return [None] * len(elements)
-    raw = torch.empty(0, dtype=torch.uint8, device=t.device).set_(t.untyped_storage())
-    starts = torch.tensor(inside, device=t.device)[:, None] * itemsize
-    rows = raw[starts + torch.arange(itemsize, device=t.device)].cpu()
-    found = dict(zip(inside, _decode(rows, t.dtype), strict=True))
+    raw = torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
+    starts = torch.tensor(inside, device=device)[:, None] * itemsize
+    rows = raw[starts + torch.arange(itemsize, device=device)].cpu()
+    found = dict(zip(inside, _decode(rows, torch.Tensor.dtype.__get__(t)), strict=True))
     return [found.get(k) for k in elements]
 
 
@@ -59,8 +60,9 @@ def _decode(rows: torch.Tensor, dtype: torch.dtype) -> list[Value]:
         return ["0x" + bytes(row).hex() for row in rows.tolist()]
 
 
-def _quantizer_at(t: torch.Tensor, index: Index) -> tuple[float, int]:
+def _quantizer_at(t: torch.Tensor, index: Index) -> tuple[float, float]:
     if t.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
         return t.q_scale(), t.q_zero_point()
     channel = index[t.q_per_channel_axis()]
-    return t.q_per_channel_scales()[channel].item(), int(t.q_per_channel_zero_points()[channel])
+    scales, zero_points = t.q_per_channel_scales(), t.q_per_channel_zero_points()
+    return scales[channel].item(), zero_points[channel].item()

@@ -21,6 +21,10 @@ _NAMES = (
     "torch._C._functorch.is_functorch_wrapped_tensor",
     "torch._C._storage_Use_Count",
     "torch._C.DisableTorchFunction",
+    "torch._C._DisableFuncTorch",
+    "torch._C._data_address",
+    "torch._C._get_tracing_state",
+    "torch._C._set_tracing_state",
     "torch._is_functional_tensor",
     "torch.utils._python_dispatch._disable_current_modes",
     "torch.utils._python_dispatch.TorchDispatchMode",
@@ -43,12 +47,26 @@ def missing() -> list[str]:
 
 def storage_id(t: torch.Tensor) -> int:
     """Which storage is it? Equal for two *living* tensors if and only if they share one."""
-    return t.untyped_storage()._cdata
+    return torch.Tensor.untyped_storage(t)._cdata
+
+
+def address(t: torch.Tensor) -> int:
+    """At which address does the storage start? 0 where it has no memory.
+
+    Asking so does not make a copy-on-write tensor copy.
+    """
+    return torch._C._data_address(t)
+
+
+def grad(t: torch.Tensor) -> torch.Tensor | None:
+    """The gradient of a leaf, without the warning that asking a result for it gives."""
+    with unseen():
+        return t.grad if t.is_leaf else None
 
 
 def storage_users(t: torch.Tensor) -> int:
     """How many tensors, graphs or other holders keep the storage alive? This call is left out."""
-    return torch._C._storage_Use_Count(t.untyped_storage()._cdata) - 1
+    return torch._C._storage_Use_Count(storage_id(t)) - 1
 
 
 def version(t: torch.Tensor) -> int | None:
@@ -56,12 +74,12 @@ def version(t: torch.Tensor) -> int | None:
 
     None for an inference tensor: it has no counter.
     """
-    return None if t.is_inference() else t._version
+    return None if t.is_inference() else torch.Tensor._version.__get__(t)
 
 
 def base(t: torch.Tensor) -> torch.Tensor | None:
     """Whose view is it, for autograd? The root of the views, never one in between."""
-    return t._base
+    return torch.Tensor._base.__get__(t)
 
 
 def is_view(t: torch.Tensor) -> bool:
@@ -86,6 +104,15 @@ def is_fake(t: torch.Tensor) -> bool:
 
 @contextmanager
 def unseen() -> Iterator[None]:
-    """Run operators that no mode of the user's and no tensor subclass sees or changes."""
-    with torch._C.DisableTorchFunction(), _python_dispatch._disable_current_modes():
-        yield
+    """Run operators that no mode, transform, trace or subclass of the user's sees or changes."""
+    tracing = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)
+    try:
+        with (
+            torch._C.DisableTorchFunction(),
+            torch._C._DisableFuncTorch(),
+            _python_dispatch._disable_current_modes(),
+        ):
+            yield
+    finally:
+        torch._C._set_tracing_state(tracing)

@@ -59,7 +59,7 @@ def strided_xray(t: torch.Tensor, sizes: Index, strides: Index, offset: int) -> 
 
 def _read(t: torch.Tensor, layout: Layout, outer: Index | None) -> XRay:
     shown = _shown(layout, outer)
-    at = [index for index in product(*shown) if all(i >= 0 for i in index)]
+    at = list(product(*indexing.without_gaps(shown)))
     elements = [layout.element(index) for index in at]
     found = [logical(t, i, v) for i, v in zip(at, values_at(t, elements), strict=True)]
     cells = tuple(Cell(*row) for row in zip(at, elements, found, strict=True))
@@ -67,24 +67,29 @@ def _read(t: torch.Tensor, layout: Layout, outer: Index | None) -> XRay:
 
 
 def _shown(layout: Layout, outer: Index | None) -> tuple[Index, ...]:
+    # A complex value is twice as wide, and many small blocks need many labels.
+    few = 20 if layout.dtype.startswith("complex") or len(layout.sizes) > 4 else 40
     if outer is None:
-        return indexing.edge_indices(layout.sizes)
+        return indexing.edge_indices(layout.sizes, elided=few)
     sizes = layout.sizes[:-2]
     if len(outer) != len(sizes) or not all(0 <= i < n for i, n in zip(outer, sizes, strict=True)):
         raise IndexError(
             f"Block {outer} of a tensor with sizes {layout.sizes} was asked. Its outer dimensions "
             f"are {sizes}. Give one index for each of them."
         )
-    return (*((i,) for i in outer), *indexing.edge_indices(layout.sizes[-2:]))
+    return (*((i,) for i in outer), *indexing.edge_indices(layout.sizes[-2:], elided=few))
 
 
 def _storage_row(t: torch.Tensor, layout: Layout, elements: list[int]) -> tuple[StorageCell, ...]:
     """The whole storage if it is short, else the elements behind the shown cells, and its ends."""
     count = layout.storage_elements
-    used = set(elements)
+    used = {*elements, *(layout.span or ())}
     if count <= _WHOLE_STORAGE:
         places = range(count)
+        if layout.fits:
+            read = indexing.element_set(layout.sizes, layout.strides, layout.offset)
+            used = {k for k in places if read >> k & 1}
     else:
-        places = sorted(k for k in used | {0, count - 1} if 0 <= k < count)
+        places = sorted(k for k in {*elements, 0, count - 1} if 0 <= k < count)
     values = values_at(t, list(places))
     return tuple(StorageCell(k, v, k in used) for k, v in zip(places, values, strict=True))

@@ -25,7 +25,7 @@ class AliasMap(Explorer):
     >>> import torch
     >>> x = torch.zeros(2, 3)
     >>> AliasMap({"x": x, "column": x[:, 0]}).view.status
-    '2 tensors on 1 shared storage.'
+    '2 tensors share one block of memory.'
     """
 
     def __init__(self, names: Mapping[str, object] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -50,24 +51,29 @@ values are kept in tensors of their own.
 
 def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
     """The picture of a tensor or a record; `outer` chooses one block of a tensor."""
-    if isinstance(x, tuple) and all(isinstance(family, Family) for family in x):
+    kind = type(x)  # not isinstance: an object may lie about its class, or raise when asked
+    if kind is tuple and all(type(family) is Family for family in x):
         return Picture(aliases_svg(x, live=live), families_sentence(x), families_text(x))
-    if not isinstance(x, XRay):
-        if not isinstance(x, torch.Tensor):
+    if kind is not XRay:
+        if not issubclass(kind, torch.Tensor):
             raise TypeError(
-                f"A picture of a {type(x).__name__} was asked. There is one of tensors and of "
+                f"A picture of a {kind.__name__} was asked. There is one of tensors and of "
                 "this package's records. Show the tensors of a container one by one."
             )
         try:
             x = xray_of(x, outer=outer)
         except Exception as error:  # a display never raises, whatever a subclass does
-            sentence = _sentence(x, error)
+            sentence = _sentence(kind, error)
             return Picture("", sentence, sentence)
     return Picture(xray_svg(x, live=live), xray_sentence(x), xray_text(x))
 
 
-def _sentence(t: torch.Tensor, error: Exception) -> str:
+def _sentence(kind: type, error: Exception) -> str:
+    """Why there is no picture; without addresses, which differ each time."""
+    try:
+        first = re.sub(r"0x[0-9a-f]+", "0x…", str(error).partition("\n")[0])
+    except Exception:
+        first = "an error that cannot be printed"
     if isinstance(error, NoStorageError):
-        return str(error)
-    first = str(error).partition("\n")[0]
-    return f"torch does not describe this {type(t).__name__}: {type(error).__name__}: {first}"
+        return first
+    return f"This {kind.__name__} cannot be described: {type(error).__name__}: {first}"

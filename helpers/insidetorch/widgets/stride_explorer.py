@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import ipywidgets
-import torch
 
-from ..observe.xray import strided_xray, xray_of
+from ..observe.presets import DTYPES, PRESETS, preset_layout, small_tensor
+from ..observe.xray import strided_xray
 from ..records import XRay
 from .explorer import Explorer
 from .show import Picture, picture_of
 
 _MOST_DIMS = 4
-
-PRESETS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "a": lambda a: a,
-    "a.t()": lambda a: a.t(),
-    "a[1:]": lambda a: a[1:],
-    "a[:, 1]": lambda a: a[:, 1],
-    "a[:, ::2]": lambda a: a[:, ::2],
-    "a[2, 3]": lambda a: a[2, 3],
-    "a[:1].expand(3, 6)": lambda a: a[:1].expand(3, 6),
-    "a.diagonal()": lambda a: a.diagonal(),
-    "a.unfold(1, 3, 1)": lambda a: a.unfold(1, 3, 1),
-    "a.view(2, 3, 4).permute(2, 0, 1)": lambda a: a.view(2, 3, 4).permute(2, 0, 1),
-    "a.view(2, 2, 2, 3)": lambda a: a.view(2, 2, 2, 3),
-    "channels_last": lambda a: a.view(1, 2, 4, 3).permute(0, 3, 1, 2),
-}
-
-DTYPES = {
-    str(d).removeprefix("torch."): d for d in (torch.int64, torch.float32, torch.int16, torch.uint8)
-}
+FREE = "sizes and strides of your own"
 
 
 class StrideExplorer(Explorer):
@@ -53,7 +33,7 @@ class StrideExplorer(Explorer):
                     f"them. Choose from {', '.join(known)}."
                 )
         self.preset = ipywidgets.Dropdown(
-            options=list(PRESETS), value=preset, description="read as"
+            options=[*PRESETS, FREE], value=preset, description="read as"
         )
         self.dtype = ipywidgets.Dropdown(options=list(DTYPES), value=dtype, description="dtype")
         self.dims = _slider("dimensions", 0, _MOST_DIMS)
@@ -61,14 +41,16 @@ class StrideExplorer(Explorer):
         self.sizes = [_slider(f"size[{d}]", 0, 7) for d in range(_MOST_DIMS)]
         self.strides = [_slider(f"stride[{d}]", -1, 24) for d in range(_MOST_DIMS)]
         self._quiet = True
-        self._move_to(self._preset_tensor())
+        self._move_to_preset()
         columns = [ipywidgets.VBox(pair) for pair in zip(self.sizes, self.strides, strict=True)]
         super().__init__(
             ipywidgets.HBox([self.preset, self.dtype]),
             ipywidgets.HBox([self.dims, self.offset]),
             ipywidgets.HBox(columns, layout={"flex_flow": "row wrap"}),
-            watch=(self.dtype, self.dims, self.offset, *self.sizes, *self.strides),
+            watch=(self.dtype,),
         )
+        for slider in (self.dims, self.offset, *self.sizes, *self.strides):
+            slider.observe(self._on_slider, "value")
         self.preset.observe(self._on_preset, "value")
         self.dims.observe(self._hide_unused, "value")
         self._hide_unused()
@@ -79,25 +61,25 @@ class StrideExplorer(Explorer):
         count = self.dims.value
         sizes = tuple(slider.value for slider in self.sizes[:count])
         strides = tuple(slider.value for slider in self.strides[:count])
-        return strided_xray(self._tensor(), sizes, strides, self.offset.value)
+        return strided_xray(small_tensor(self.dtype.value), sizes, strides, self.offset.value)
 
     def picture(self, *, live: bool) -> Picture:
         """The tensor that the controls describe, beside its storage."""
         return picture_of(self.xray, live=live)
 
-    def _tensor(self) -> torch.Tensor:
-        return torch.arange(24, dtype=DTYPES[self.dtype.value], device="cpu").view(4, 6)
-
-    def _preset_tensor(self) -> torch.Tensor:
-        return PRESETS[self.preset.value](self._tensor())
-
     def _on_preset(self, _change: object) -> None:
-        with self.together():
-            self._move_to(self._preset_tensor())
+        if self.preset.value != FREE:
+            with self.together():
+                self._move_to_preset()
 
-    def _move_to(self, t: torch.Tensor) -> None:
-        """Set every control to what torch gave `t`."""
-        layout = xray_of(t).layout
+    def _on_slider(self, _change: object) -> None:
+        if not self._quiet:
+            self.preset.value = FREE
+            self.refresh()
+
+    def _move_to_preset(self) -> None:
+        """Set every control to what torch gives the result of the chosen operator."""
+        layout = preset_layout(self.preset.value, self.dtype.value)
         self.dims.value, self.offset.value = len(layout.sizes), layout.offset
         for sliders, values in ((self.sizes, layout.sizes), (self.strides, layout.strides)):
             for slider, value in zip(sliders, values, strict=False):

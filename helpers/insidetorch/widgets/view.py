@@ -13,7 +13,8 @@ _BOX_CSS = """
 .it-box{width:100%;gap:4px}
 .it-box .widget-readout{min-width:3em;max-width:3em}
 .it-picture{overflow-x:auto}
-.it-status{min-height:1.5em;padding:2px 8px;color:var(--jp-content-font-color1,#212121)}
+.it-status{min-height:1.5em;padding:2px 8px;white-space:pre-line}
+.it-status{color:var(--jp-content-font-color1,#212121)}
 """
 
 

@@ -1,15 +1,11 @@
-"""What crosses a layer: frozen records of what torch said, read by text, picture and test alike.
-
-Sizes, strides, offsets and elements count elements of the tensor's dtype; a count of bytes says
-`_bytes`. Tuples keep torch's order.
-"""
+"""How a tensor reads its storage, and what it finds there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
 
-from . import indexing
+from .. import indexing
 
 Sizes = tuple[int, ...]
 Index = tuple[int, ...]
@@ -131,72 +127,3 @@ class XRay:
     @property
     def elided(self) -> bool:
         return len(self.cells) < self.layout.numel
-
-
-@dataclass(frozen=True)
-class Member:
-    """A tensor of a family: the names it is reached by, its layout, what it is to the base."""
-
-    names: tuple[str, ...]
-    layout: Layout
-    role: str
-
-    @property
-    def name(self) -> str:
-        return self.names[0]
-
-
-@dataclass(frozen=True)
-class Family:
-    """All tensors found on one storage.
-
-    `runs` gives each member's bytes as (start, end) pairs; `others` counts the holders that were
-    not found by name: a base without a name, a tensor in a place that was not looked into.
-    """
-
-    storage_bytes: int
-    members: tuple[Member, ...]
-    runs: tuple[tuple[tuple[int, int], ...], ...]
-    others: int = 0
-
-
-@dataclass(frozen=True)
-class Relation:
-    """What two tensors have in common.
-
-    `common_bytes` counts the bytes that both read; `a_bytes` and `b_bytes` those that each reads.
-    """
-
-    same_storage: bool
-    a_bytes: int
-    b_bytes: int
-    common_bytes: int
-
-    @property
-    def words(self) -> str:
-        """The relation in one phrase."""
-        if not self.same_storage:
-            return "on different storages"
-        if self.common_bytes == 0:
-            return "on one storage, without a byte in common"
-        if self.common_bytes == self.a_bytes == self.b_bytes:
-            return f"reading the same {self.common_bytes:,} bytes"
-        return f"on one storage, with {self.common_bytes:,} bytes in common"
-
-
-@dataclass(frozen=True)
-class OperatorCount:
-    """Which operators ran, by full name in order of first use, and how often each."""
-
-    calls: tuple[tuple[str, int], ...]
-
-    @property
-    def total(self) -> int:
-        return sum(n for _, n in self.calls)
-
-    def __getitem__(self, name: str) -> int:
-        """How often the operator ran; 0 if it did not. `name` may leave out the overload."""
-        return sum(n for op, n in self.calls if name in (op, op.rpartition(".")[0]))
-
-    def __str__(self) -> str:
-        return ", ".join(f"{op} ×{n}" if n > 1 else op for op, n in self.calls) or "no operator"

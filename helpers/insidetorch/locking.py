@@ -1,4 +1,4 @@
-"""How do two runs of course.py in one folder not install at once?
+"""How do two processes not do the same thing at once?
 
 The operating system holds the lock, and lets go of it when the process ends however it ends: a lock
 file that was left behind is no lock. The process number in it is only there to be read.
@@ -17,18 +17,20 @@ LOCKED_BYTE = 1 << 20
 
 
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
-    """Waits until no other process holds the lock `path`, and holds it inside the block.
+def only_one(path: Path, *, waiting: str = "") -> Iterator[None]:
+    """Wait until no other process holds the lock `path`, and hold it inside the block.
 
-    Says whom it waits for. The file stays behind on purpose: removing it would let two
-    processes lock two files of one name.
+    `waiting` is printed where there is something to wait for, `{owner}` being the other's process
+    number. The file stays behind on purpose: removing it would let two processes lock two files
+    of one name.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
         if not _lock(file, wait=False):
             file.seek(0)
             owner = file.read().strip() or "unknown"
-            print(f"Another course.py (process {owner}) is installing. Waiting for it.", flush=True)
+            if waiting:
+                print(waiting.format(owner=owner), flush=True)
             while not _lock(file, wait=True):
                 pass
         file.truncate(0)
