@@ -1,22 +1,23 @@
 # %% [markdown]
 # # 1 · Storage and stride
 #
-# A tensor is not its numbers. It is a short description of how to read a block of bytes, and many
+# A tensor is not its values. It is a short description of how to read a block of bytes, and many
 # tensors may read the same block.
 #
 # **Afterwards you can**
-# - say, for any tensor, at which byte each of its values lies;
-# - tell by its strides whether an operation copied anything;
+# - say, for any ordinary tensor, at which byte each of its values lies;
+# - tell by its storage whether an operation copied anything;
 # - find the tensors that share memory with yours, and explain why ten rows were saved as a
 #   thousand;
 # - read sizes, strides and offset of the tensors in your own training step.
 #
 # **Time** 50 minutes. **Before this** you can run a training script. Nothing else is needed.
 #
-# Run the cells in order, or choose *Run → Run All Cells* once and then read. The controls work
-# only while the kernel runs: if a place says that a model was not found, run its cell again.
-# Each question marked **Predict** wants your answer before you read on. A wrong answer costs
-# nothing, and it stays with you longer.
+# Run the cells one after the other, with *Shift+Enter*. Each question marked **Predict** wants
+# your answer before you look at what stands below it. A wrong answer costs nothing, and what it
+# teaches stays with you longer. The controls work only while the kernel (the Python process behind
+# this page) runs. Where you read that a model was not found, choose *Run → Run All Above Selected
+# Cell*, and run the cell again.
 
 # %%
 import numpy
@@ -28,7 +29,7 @@ from insidetorch import compare_times, layout_of, predict, show
 # ## Two tensors that print the same
 #
 # A recording of 64 channels and 250,000 time steps, and a second tensor that holds the same
-# numbers at the same indices. `torch.equal` compares every value and finds no difference.
+# values at the same indices. `torch.equal` compares every value and finds no difference.
 
 # %%
 recording = torch.arange(16_000_000, dtype=torch.float32).reshape(64, 250_000)
@@ -45,51 +46,54 @@ one_channel = {
     "recording[0].sum()": lambda: recording[0].sum(),
     "other[0].sum()": lambda: other[0].sum(),
 }
-compare_times(one_channel, title="one channel: 250,000 numbers")
+compare_times(one_channel, title="one channel: 250,000 values")
 
 # %% tags=["measured"]
 all_channels = {
     "recording.sum()": lambda: recording.sum(),
     "other.sum()": lambda: other.sum(),
 }
-compare_times(all_channels, title="all channels: 16,000,000 numbers")
+compare_times(all_channels, title="all channels: 16,000,000 values")
 
 # %% [markdown]
 # One channel of `other` takes many times as long as the same channel of `recording`. All channels
 # together take about the same time. "The second tensor is slow" would explain the first chart and
 # contradict the second. At the end of this chapter you will be able to say in one sentence what
-# happens in both. The two tensors differ in nothing but one pair of numbers:
+# happens in both. `layout_of` describes how a tensor reads its memory. Sizes, offset and dtype of
+# the two agree. Only their strides do not:
 
 # %%
-print("recording", layout_of(recording).strides)
-print("other    ", layout_of(other).strides)
+for t in (recording, other):
+    layout = layout_of(t)
+    print(layout.dtype, "sizes", layout.sizes, "strides", layout.strides, "offset", layout.offset)
 
 # %% [markdown]
 # ## A tensor describes a block of bytes
 #
-# The values of an ordinary tensor lie in a **storage**: a one-dimensional block of bytes that
-# knows its length and nothing else, neither dtype nor shape. The tensor itself is a small record:
+# The values of an ordinary tensor lie in a **storage**: a one-dimensional block of bytes on one
+# device. A storage knows neither dtype nor shape. The tensor itself is a small record:
 #
 # | field | meaning |
 # |---|---|
 # | **sizes** | how many indices each dimension has |
 # | **strides** | how many elements to step in the storage when an index grows by 1 |
-# | **storage offset** | at which element of the storage index 0, 0, … lies |
+# | **storage offset** | the storage element that holds the value at index 0, 0, … |
 # | **dtype** | how many bytes make one **element**, and how to read them |
 # | **storage** | which block |
 #
-# Here is a small weight matrix from inside. Each cell of the upper block is a value; the number
-# below it says which storage element it was read from. Below lies the storage. The small line
-# under the title holds flags that later chapters explain: *view* and *version* belong to chapter
-# 2, *leaf* to chapter 3.
+# `show` draws a tensor from inside. Each cell of the upper block is a value; the number below it
+# says which storage element it was read from. Below lies the storage. The small line under the
+# title holds flags that later chapters explain: *version* belongs to chapter 2, *leaf* to
+# chapter 3. (`clone()` gives `weight` a storage of its own.)
 
 # %%
-weight = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+weight = torch.arange(15, dtype=torch.float32).reshape(3, 5).clone()
 show(weight)
 
 # %% [markdown]
-# Those five facts are all there is. Give them to an empty tensor and you have built the same
-# tensor a second time, without touching one of its values.
+# These five facts are all that torch needs to find and read the values. Give them to an empty
+# tensor (`set_` takes them), and you have built the same tensor a second time, without touching
+# one of its values.
 
 # %% tags=["claim:8"]
 twin = torch.empty(0, dtype=weight.dtype)
@@ -100,8 +104,12 @@ assert twin.data_ptr() == weight.data_ptr()
 print("sizes", tuple(twin.size()), "strides", twin.stride(), "values", twin.tolist()[0], "…")
 
 # %% [markdown]
+# A tensor that reads the storage of another one is called a **view** of it. `twin` and `weight`
+# are two views of one block, and so are most of the tensors of this chapter.
+#
 # `untyped_storage()` is the call to ask for the block. Older texts write `a.storage()`. It still
-# answers, with a warning: it returns a storage that pretends to have a dtype.
+# answers, but it returns a storage that pretends to have a dtype, and torch warns of it the first
+# time that a process asks.
 
 # %% tags=["claim:11"]
 import warnings
@@ -110,13 +118,13 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     old = weight.storage()
 
-message = str(caught[0].message)
-assert "TypedStorage is deprecated" in message
+assert isinstance(old, torch.TypedStorage)
 assert old.data_ptr() == weight.untyped_storage().data_ptr()
-print(type(old).__name__, "→", message.partition(".")[0])
+assert all("TypedStorage is deprecated" in str(warning.message) for warning in caught)
+print(type(old).__name__, "over the same bytes as", type(weight.untyped_storage()).__name__)
 
 # %% [markdown]
-# ### Not one contiguous row of values
+# ### Not one unbroken row of values
 #
 # It is often said that the values of a tensor lie in one contiguous storage. The *storage* is one
 # unbroken block. The *values of the tensor* need not be next to each other in it, need not fill
@@ -125,13 +133,13 @@ print(type(old).__name__, "→", message.partition(".")[0])
 # %%
 predict(
     "1.1",
-    "channel_mean has 3 float32 values. wide = channel_mean.expand(1000, 3) has 3000. "
-    "How many bytes does the storage of wide have?",
+    "`channel_mean` has 3 float32 values. `wide = channel_mean.expand(1000, 3)` has 3,000. "
+    "How many bytes does the storage of `wide` have?",
     {
-        12_000: "That is wide.nbytes: number of elements times element size. expand makes no "
+        12: "expand repeats the row with a stride of 0. Every row is read from the same elements.",
+        12_000: "That is wide.nbytes, number of values times element size. expand makes no "
         "elements, so nothing was allocated for them.",
-        12_012: "There is no new block beside the old one. expand returns a view.",
-        12: "expand repeats a row with a stride of 0. Every row is read from the same 3 elements.",
+        4_000: "A thousand rows do not need a number each. Nothing is stored for a row at all.",
     },
     reveal=lambda: torch.zeros(3).expand(1000, 3).untyped_storage().nbytes(),
 )
@@ -149,11 +157,12 @@ print("expand:", wide.nbytes, "bytes of values on", wide.untyped_storage().nbyte
 print("[:, ::2] reads storage elements", [c.element for c in xray_of(every_other).cells])
 
 # %%
-show(weight[:, ::2])
+show(every_other)
 
 # %% [markdown]
 # > **Where the common account is imprecise.** A storage is one block of bytes. A tensor is a rule
-# > for reading it. "Contiguous" is a property of the rule, not of the block.
+# > for reading it. "Contiguous" is a property of the rule, not of the block: it means that the
+# > values, read in the order of their indices, lie side by side.
 #
 # **Where it lives in PyTorch.** The C++ headers come with your installation. The record is the
 # class `TensorImpl`, the block is `StorageImpl`.
@@ -168,7 +177,8 @@ members = {
 }
 for name, lines in members.items():
     text = (headers / name).read_text(encoding="utf-8")
-    print(name, [line for line in lines if line in text])
+    assert all(line in text for line in lines)
+    print(name, lines)
 
 # %% [markdown]
 # ## Strides: from an index to an address
@@ -198,11 +208,12 @@ print(f"other[{channel}, {step}] is element {element:,}, byte {byte:,}")
 # pointer on a cell, or walk the cells with the arrow keys, to see its address worked out and its
 # place in the storage.
 #
-# Try three things:
-# 1. Choose `a.t()`. Which two numbers changed places?
+# Try four things:
+# 1. Choose `a.t()`, the transpose. Which numbers changed places?
 # 2. Set a stride to 0. What happens to the values in that dimension?
-# 3. Make the last index run past the end of the storage. torch refuses, and says so in its own
+# 3. Raise the offset to 1 with everything else as in `a`. torch refuses, and says so in its own
 #    words.
+# 4. Choose `channels_last`, then another dtype. Which numbers stay, and which move?
 
 # %%
 from insidetorch import StrideExplorer
@@ -210,40 +221,30 @@ from insidetorch import StrideExplorer
 StrideExplorer("a")
 
 # %% [markdown]
-# ### The strides of a fresh tensor
+# ### The strides of a new tensor
 #
-# A new tensor is laid out row by row: the last dimension has stride 1, and each other stride is
-# the product of the sizes to its right. Such strides are called **contiguous**.
+# A tensor made from sizes alone, by `zeros`, `empty` or `rand`, is laid out row by row: the last
+# dimension has stride 1, and each other stride is the product of the sizes to its right. (A size
+# of 0 counts as 1 there.) Such strides are called **contiguous**.
 
 # %%
 from insidetorch.indexing import contiguous_strides
 
-images = torch.zeros(8, 3, 32, 32)
-print(images.stride())
+images, empty_batch = torch.zeros(8, 3, 32, 32), torch.zeros(2, 0, 3)
+print(images.stride(), empty_batch.stride())
 assert images.stride() == contiguous_strides((8, 3, 32, 32)) == (3 * 32 * 32, 32 * 32, 32, 1)
+assert empty_batch.stride() == contiguous_strides((2, 0, 3)) == (3, 3, 1)
 
 # %%
 predict(
     "1.2",
-    "An empty batch: torch.zeros(2, 0, 3) has no values at all. What is its stride()?",
+    "`row = torch.ones(1, 5)`. What is `row.t().is_contiguous()`?",
     {
-        (0, 3, 1): "That is the plain product. torch lets a size of 0 count as 1.",
-        (3, 3, 1): "In the product of sizes a 0 counts as 1.",
-        (0, 0, 0): "No value is ever read, so any strides would do. torch computes them as for "
-        "every fresh tensor.",
-    },
-    reveal=lambda: torch.zeros(2, 0, 3).stride(),
-)
-
-# %%
-predict(
-    "1.3",
-    "row = torch.ones(1, 5). Is row.t() contiguous?",
-    {
-        False: "A transposed matrix usually is not. What counts are the strides of dimensions "
-        "that are ever stepped along.",
-        True: "Its sizes are (5, 1). Nothing ever steps along a dimension of size 1, so torch "
-        "ignores its stride, and the values lie in order.",
+        True: "The sizes are (5, 1). The only dimension that is ever stepped along is the first, "
+        "its stride is 1, and so the values lie side by side.",
+        False: "A transposed matrix usually is not. Here nothing ever steps along the dimension "
+        "of size 1, so its stride does not matter, and the other one is 1.",
+        "an error": "Every tensor with strides answers the question.",
     },
     reveal=lambda: torch.ones(1, 5).t().is_contiguous(),
 )
@@ -253,9 +254,11 @@ column = torch.ones(1, 5).t()
 print(column.size(), column.stride(), column.is_contiguous())
 
 # %% [markdown]
-# ## Most reshaping is other numbers over the same bytes
+# ## Most reshaping is another description of the same bytes
 #
-# Transposing moves nothing. It swaps the numbers of two dimensions.
+# Transposing moves nothing. It swaps the sizes and the strides of two dimensions. `count` runs a
+# function and tells which **operators** ran: the functions of torch's C++ library, here named
+# `aten.…`. Transposing runs one, and none that copies.
 
 # %% tags=["claim:10"]
 from insidetorch import count
@@ -263,14 +266,16 @@ from insidetorch import count
 turned = weight.t()
 
 assert turned.untyped_storage().data_ptr() == weight.untyped_storage().data_ptr()
-assert turned.stride() == weight.stride()[::-1] == (1, 4)
+assert turned.stride() == weight.stride()[::-1] == (1, 5)
+assert turned.size() == weight.size()[::-1] and turned.storage_offset() == 0
 print(weight.stride(), "→", turned.stride())
 print("operators:", count(lambda: weight.t()))
 
 # %% [markdown]
-# So do slicing, stepping, repeating, taking a diagonal, cutting patches. Read the table as what
-# torch answered, line by line: the storage is the same in all of them, only sizes, strides and
-# offset differ. Not one value was copied.
+# Slicing, stepping, `expand`, `diagonal` and the method `unfold` do the same. (`repeat` and
+# `nn.functional.unfold` copy.) Read the table as what torch answered: sizes, strides and offset.
+# `relation` says of two tensors what they share; the storage is the same in all rows. Not one
+# value was copied.
 
 # %%
 from insidetorch import relation
@@ -279,7 +284,7 @@ views = {
     "weight[1:]": weight[1:],
     "weight[:, 1]": weight[:, 1],
     "weight[:, ::2]": weight[:, ::2],
-    "weight[:1].expand(3, 4)": weight[:1].expand(3, 4),
+    "weight[:1].expand(3, 5)": weight[:1].expand(3, 5),
     "weight.diagonal()": weight.diagonal(),
     "weight.unfold(1, 2, 1)": weight.unfold(1, 2, 1),
 }
@@ -288,26 +293,26 @@ for name, view in views.items():
     assert relation(view, weight).same_storage
 
 # %% [markdown]
-# `unfold` is worth a second look: it cuts windows out of a sequence, here of length 3, one step
-# apart.
+# `unfold(dimension, size, step)` is worth a second look: it cuts windows out of a dimension. Here
+# are windows of three values out of a sequence of five, one step apart.
 
 # %%
 predict(
-    "1.4",
-    "windows = torch.arange(5).unfold(0, 3, 1) has sizes (3, 3). How many different storage "
+    "1.3",
+    "`windows = torch.arange(5).unfold(0, 3, 1)` has sizes (3, 3). How many different storage "
     "elements do its 9 values read?",
     {
         9: "One element for each value would need a copy. Both strides are 1, so neighbouring "
         "windows read the same elements.",
         5: "Both strides are 1: windows[i, j] reads element i + j, from 0 to 4.",
-        3: "Each window reads 3, and each window starts one element later.",
+        3: "That is one window. Each window starts one element later, so three of them reach 5.",
     },
     reveal=lambda: layout_of(torch.arange(5).unfold(0, 3, 1)).distinct,
 )
 
 # %% [markdown]
-# Two indices may read one element. Put the pointer on storage element 2 in the picture and see
-# who reads it.
+# Two indices may read one element. `TensorXRay` is the live form of `show`, for any tensor of
+# yours. Put the pointer on storage element 2 and see who reads it.
 
 # %%
 from insidetorch import TensorXRay
@@ -321,12 +326,12 @@ TensorXRay(torch.arange(5).unfold(0, 3, 1))
 
 # %%
 predict(
-    "1.5",
-    "counts is an int64 tensor of sizes (3, 4). What is counts[1:].storage_offset()?",
+    "1.4",
+    "`counts` is an int64 tensor of sizes (3, 4). What is `counts[1:].storage_offset()`?",
     {
         32: "That is the distance in bytes: 4 elements of 8 bytes each. torch counts elements.",
-        4: "One row of 4 elements is left out. Offsets and strides count elements of the dtype.",
         1: "That is the number of rows left out. The offset counts elements.",
+        4: "One row of 4 elements is left out. Offsets and strides count elements of the dtype.",
     },
     reveal=lambda: torch.arange(12).reshape(3, 4)[1:].storage_offset(),
 )
@@ -367,13 +372,14 @@ print(formats(photos))
 
 # %%
 predict(
-    "1.6",
-    "What is formats(torch.ones(2, 1, 4, 4)), a batch of grey images with one channel?",
+    "1.5",
+    "What is `formats(torch.ones(2, 1, 4, 4))`, a batch of grey images with one channel?",
     {
+        "['usual']": "It was made that way, but nothing records it. torch asks the strides, and "
+        "for this question the stride of a dimension of size 1 does not count.",
+        "['channels_last']": "Its strides fit this format, and the usual one as well.",
         "['usual', 'channels_last']": "With one channel the two orders are the same order. The "
         "format of a tensor is not stored anywhere: it is read off the strides.",
-        "['usual']": "It was made that way, but nothing records it. torch asks the strides, and "
-        "the stride of a dimension of size 1 does not count.",
     },
     reveal=lambda: formats(torch.ones(2, 1, 4, 4)),
 )
@@ -398,20 +404,20 @@ print("weight.contiguous():", without, "- it returns weight itself")
 # > **Where the common account is imprecise.** "Transposing is free and `contiguous()` copies" is
 # > true of the transposed tensor. On a tensor that is contiguous, `contiguous()` does nothing.
 #
-# Other operations make a new storage as well. Which strides do they give it?
+# Other operators make a new storage as well. Which strides does their result get?
 
 # %%
 predict(
-    "1.7",
-    "weight has strides (4, 1), so weight.t() has (1, 4). What are the strides of "
-    "weight.t().clone()?",
+    "1.6",
+    "`weight` has strides (5, 1), so `weight.t()` has (1, 5). What are the strides of "
+    "`weight.t().clone()`?",
     {
         (3, 1): "That would be the contiguous order. clone copies the values and keeps the order "
         "in which they lie.",
-        (1, 4): "clone keeps the order of the strides, as + 1 and most elementwise operators do. "
-        "Only contiguous() puts the values in row order.",
+        (1, 5): "clone keeps the order of the dimensions in memory, as + 1 does.",
+        (5, 1): "Those are the strides of weight. clone copies weight.t(), sizes included.",
     },
-    reveal=lambda: torch.arange(12).reshape(3, 4).t().clone().stride(),
+    reveal=lambda: torch.arange(15.0).reshape(3, 5).t().clone().stride(),
 )
 
 # %%
@@ -419,19 +425,22 @@ copies = {
     "t().clone()": turned.clone(),
     "t() + 1": turned + 1,
     "[:, ::2].clone()": weight[:, ::2].clone(),
+    "t().softmax(0)": turned.softmax(0),
     "t().contiguous()": turned.contiguous(),
 }
 for name, t in copies.items():
     print(f"{name:18} {t.stride()}  own storage: {not relation(t, weight).same_storage}")
 
 # %% [markdown]
-# A copy keeps the order of the dimensions in memory and closes the gaps: `weight[:, ::2]` has
-# strides (4, 2), its clone (2, 1). A layout can therefore travel far. A tensor that was transposed
-# once stays transposed through a chain of elementwise operators, until something asks for
-# `contiguous()`.
+# A clone keeps the order of the dimensions in memory and closes the gaps: `weight[:, ::2]` has
+# strides (5, 2), its clone (3, 1). (Where several indices read one element, each gets an element
+# of its own.) An **elementwise** operator, one that computes each value of the result from the
+# values at the same index, keeps the order of its first input. So a tensor that was transposed
+# once stays transposed through a chain of them, until an operator lays its result out anew:
+# `softmax`, `cat`, or `contiguous()`.
 #
-# What does the copy cost? Reading and writing every byte once. The chart compares a transposed
-# matrix of 4 million numbers, which takes the same time as one of 12, with its copy.
+# What does a copy cost? It reads and writes every byte, and more if it reads across the strides.
+# The second and the third bar move the same 16 MB. The third does so in another order.
 
 # %% tags=["measured"]
 large = torch.zeros(2000, 2000)
@@ -449,20 +458,24 @@ compare_times(three, title="a view and two copies of 16 MB", rounds=10)
 
 # %%
 predict(
-    "1.8",
-    "What is torch.tensor([1., 2.]).view(torch.int32).tolist()?",
+    "1.7",
+    "What are the values of `torch.tensor([1., 2.]).view(torch.int32)`?",
     {
-        (1, 2): "That is .to(torch.int32), which converts each value into new memory.",
-        (0, 0): "The bytes are not cleared, they are read as integers.",
-        (1065353216, 1073741824): "view(dtype) reads the same bytes as another type. These are "
-        "the bit patterns of 1.0 and 2.0 in float32.",
+        "two large integers": "view(dtype) reads the bit patterns of 1.0 and 2.0 as integers.",
+        "1 and 2": "That is .to(torch.int32), which converts each value into new memory.",
+        "an error": "view takes a dtype as well as sizes.",
     },
-    reveal=lambda: tuple(torch.tensor([1.0, 2.0]).view(torch.int32).tolist()),
+    reveal=lambda: "two large integers" if torch.ones(1).view(torch.int32) > 9 else "1 and 2",
 )
 
+# %%
+ones_and_twos = torch.tensor([1.0, 2.0])
+print(ones_and_twos.view(torch.int32).tolist(), ones_and_twos.to(torch.int32).tolist())
+assert relation(ones_and_twos.view(torch.int32), ones_and_twos).common_bytes == 8
+
 # %% [markdown]
-# NumPy arrays can be the block, too. `torch.from_numpy` and `torch.as_tensor` share the array's
-# memory, `torch.tensor` copies it.
+# The memory of a NumPy array can be the block, too. `torch.from_numpy` shares it, `torch.tensor`
+# copies it.
 
 
 # %%
@@ -475,12 +488,12 @@ def write_to_the_array():
 
 # %%
 predict(
-    "1.9",
-    "What does write_to_the_array() return?",
+    "1.8",
+    "What does `write_to_the_array()` return?",
     {
         (0, 0): "from_numpy copies nothing: array and tensor are two readings of one block.",
+        (7, 7): "torch.tensor always copies, and the copy was made before the write.",
         (7, 0): "from_numpy reads the array's own memory. torch.tensor copied before the write.",
-        (7, 7): "torch.tensor always copies. To share, use from_numpy or as_tensor.",
     },
     reveal=write_to_the_array,
 )
@@ -488,21 +501,20 @@ predict(
 # %% [markdown]
 # ## Who else reads this memory?
 #
-# `AliasMap` looks through the names of your notebook and groups the tensors by storage. What
-# stands in one column of the map is the same memory. Here is a training batch with three readings
-# of it.
+# `AliasMap` groups tensors by the memory that they read. What stands in one column of the map is
+# the same memory. Here is a training batch with three views of it.
 
 # %%
 from insidetorch import AliasMap
 
-batch = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+batch = torch.arange(24, dtype=torch.float32).reshape(4, 6).clone()
 inputs, target = batch[:, :5], batch[:, 5]
 first_half = batch[:2]
 
 AliasMap({"batch": batch, "inputs": inputs, "target": target, "first_half": first_half})
 
 # %% [markdown]
-# `relation` gives the same answer for two tensors, exactly. `inputs` and `target` lie in one
+# `relation` counts the bytes that two tensors have in common. `inputs` and `target` lie in one
 # storage and take turns in it: they share the block and not a single byte.
 
 # %%
@@ -510,13 +522,16 @@ print("inputs and target:    ", relation(inputs, target).words)
 print("inputs and first_half:", relation(inputs, first_half).words)
 
 # %% [markdown]
-# Call `AliasMap()` without names to map everything in this notebook. *Read again* looks anew.
+# Call `AliasMap()` without names to map what the names of this notebook reach: tensors, modules,
+# and lists, tuples and dicts of them. *Read again* looks anew. Even the loop variables of earlier
+# cells are there: a name that you forgot still holds memory. A holder "without a name here" is
+# often a base: `arange(…).reshape(…)` is a view of a tensor that has no name.
 
 # %%
 AliasMap()
 
 # %% [markdown]
-# ## What has no strides
+# ## Where sizes and strides do not reach
 #
 # A rule of sizes and strides cannot say everything. A reversed row would need a negative stride,
 # and torch has none: `flip` copies, and importing a reversed NumPy array is refused.
@@ -529,18 +544,23 @@ with expect_error(ValueError, match="negative strides are not currently supporte
 
 # %%
 flipped = weight.flip(0)
+assert not relation(flipped, weight).same_storage
 print(count(lambda: weight.flip(0)), "-", relation(flipped, weight).words)
 
 # %% [markdown]
-# A sparse tensor keeps indices and values apart, so no index has an address.
+# A sparse tensor keeps the indices and the values of its non-zero elements in tensors of their
+# own. No formula leads from an index to an address, and there is no storage to ask for.
 
-# %%
-show(torch.eye(3).to_sparse())
+# %% tags=["claim:8"]
+sparse = torch.eye(3).to_sparse()
+with expect_error(NotImplementedError, match="Cannot access storage of SparseTensorImpl"):
+    sparse.untyped_storage()
+show(sparse)
 
 # %% [markdown]
-# And a storage can go away under a tensor that still has its shape. torch's own FSDP, which spreads
-# a large model over many devices, does this to free memory: the parameter stays where it is named,
-# and its bytes are released until they are needed again.
+# And a storage can go away under a tensor that still has its sizes. FSDP, the part of torch that
+# spreads a large model over many devices, frees memory this way: it keeps the tensor of the full
+# parameter and releases its bytes between uses.
 
 # %%
 parameter = torch.ones(1000)
@@ -550,7 +570,7 @@ print(tuple(parameter.shape), parameter.nbytes, "bytes of values")
 show(parameter)
 
 # %% [markdown]
-# Do not print such a tensor: torch reads the missing memory and the process dies. The x-ray
+# Do not print or add up such a tensor: reading memory that is gone may end the process. `show`
 # compares the length of the storage with what the strides need before it reads a value.
 #
 # ## When it bites
@@ -574,30 +594,30 @@ def saved_bytes(t):
 
 # %%
 predict(
-    "1.10",
-    "dataset has 1000 × 100 float32 values: 400,000 bytes. sample = dataset[:10] has 4,000 bytes "
-    "of values. How large is the file that torch.save(sample, file) writes?",
+    "1.9",
+    "`dataset` has 1000 × 100 float32 values, 400,000 bytes. `sample = dataset[:10]` has 4,000 "
+    "bytes of values. How large is the file that `torch.save(sample, file)` writes?",
     {
-        "about 4 kB": "Only if sample had a storage of its own. A slice reads the storage of the "
-        "whole data set, and that is what is saved.",
+        "about 4 kB": "Only if sample had a storage of its own. A storage is saved whole.",
         "about 400 kB": "torch.save writes the storage, so that tensors that shared it share it "
         "again after loading. A slice carries the whole block.",
+        "an error": "torch.save takes views as well. It does not even warn.",
     },
     reveal=lambda: "about 400 kB" if saved_bytes(sample) > 400_000 else "about 4 kB",
 )
 
 # %%
-assert saved_bytes(sample) > dataset.nbytes
+assert saved_bytes(sample) == saved_bytes(dataset)
 assert saved_bytes(sample.clone()) < 2 * sample.nbytes
 assert len(pickle.dumps(sample)) > dataset.nbytes
 assert copy.deepcopy(sample).untyped_storage().nbytes() == dataset.nbytes
-print("the slice weighs more than the data set, its clone less than twice its own values")
+print("the file of the slice is as large as that of the data set, the file of its clone is not")
 
 # %% [markdown]
 # The cell checks `pickle` and `copy.deepcopy` as well: what travels is the storage. Call
 # `sample.clone()` first, and ten rows are ten rows.
 #
-# **One channel, many times slower.** Back to the beginning. How far apart in memory do the numbers
+# **One channel, many times slower.** Back to the beginning. How far apart in memory do the values
 # of one channel lie?
 
 # %%
@@ -622,10 +642,10 @@ print(f"recording: {lines(recording):,}   other: {lines(other):,}")
 assert lines(recording) * 16 == lines(other) == 250_000
 
 # %% [markdown]
-# In `other` each number of a channel costs a line of its own. For the sum over *all* numbers the
-# order does not matter, so torch is free to walk the storage in order, in both tensors. It sorts
-# the dimensions by stride before it runs a kernel; in the C++ source the class that does this is
-# called TensorIterator. You can see its decision: an operator that makes a new tensor lays the
+# In `other` each value of a channel costs a line of its own. For the sum over *all* values the
+# order does not matter (but for rounding), so torch is free to walk the storage in order, in both
+# tensors. It sorts the dimensions by stride before it starts; in the C++ source the class that
+# does this is called TensorIterator. You can see its decision: an elementwise operator lays its
 # result out in the order in which it walked.
 
 # %%
@@ -649,8 +669,9 @@ assert (other + 1).stride() == other.stride() and not other.is_contiguous()
 #
 # - A storage is a block of bytes. A tensor is sizes, strides, offset and dtype over a storage.
 # - element = offset + Σ index · stride. Offsets and strides count elements; NumPy's count bytes.
-# - Transpose, slice, step, expand, diagonal, unfold change the numbers and copy nothing.
-# - `contiguous()` copies only if it must. `clone()` and elementwise operators keep the layout.
+# - Transpose, slice, step, expand, diagonal, unfold make another description and copy nothing.
+# - `contiguous()` copies only if it must. `clone()` and elementwise operators keep the order of
+#   the dimensions in memory.
 # - Whoever holds a slice holds the whole storage, in memory and in a saved file.
 # - Speed follows the distance between the elements that are read one after the other.
 #
@@ -662,23 +683,26 @@ assert (other + 1).stride() == other.stride() and not other.is_contiguous()
 # %% [markdown]
 # ## Monday card
 #
-# In your own script, after the first batch is loaded. It names each tensor of the batch that
-# carries more memory than it shows.
+# In your own script, on the first batch of your own loader:
 
 
 # %%
-def heavy(named):
-    for name, t in named.items():
-        record = layout_of(t)
-        if record.storage_bytes > 2 * record.nbytes:
-            print(f"{name}: {record.nbytes:,} bytes of values hold {record.storage_bytes:,}")
+def describe(batch):
+    named = batch.items() if isinstance(batch, dict) else enumerate(batch)
+    for name, t in named:
+        if isinstance(t, torch.Tensor) and t.layout == torch.strided:
+            x = layout_of(t)
+            held = f"{x.nbytes:,} bytes of values hold {x.storage_bytes:,}"
+            print(f"[{name}] sizes {x.sizes} strides {x.strides} offset {x.offset}: {held}")
 
 
-heavy({"sample": sample, "inputs": inputs, "weight": weight, "one target": target[:1]})
+describe([inputs, target, sample])
+describe(next(iter(torch.utils.data.DataLoader(inputs, batch_size=2))))
 
 # %% [markdown]
-# Then `show(t)` or `TensorXRay(t)` for the one that surprises you, and `AliasMap()` for who else
-# holds its storage.
+# The first three carry more than they show. The rows that came out of the `DataLoader` do not
+# hold the data set: the loader copied them into a batch of its own. Then `show(t)` or
+# `TensorXRay(t)` for the tensor that surprises you, and `AliasMap()` for who else holds its memory.
 #
 # **Next.** The exercises of this chapter, and chapter 2 on views (which operators give one, which
 # copy, and who notices a write) are being written.
