@@ -1,8 +1,9 @@
 """How soon after a key press does the picture change, and does memory stay flat?
 
-StrideExplorer and `interact` with pyplot stand in one notebook of a real JupyterLab; key presses
-alternate between them. A press is answered when the picture's part of the page changes for the last
-time before it has been still for `QUIET_MS`.
+StrideExplorer and `interact` with pyplot stand in one notebook of a real JupyterLab and draw the
+same values, element numbers and bytes; key presses alternate between them. A press is answered
+when the picture's part of the page changes for the last time before it has been still for
+`QUIET_MS`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ from matplotlib import pyplot as plt
 
 def draw(offset):
     a = torch.arange(48).as_strided((4, 6), (6, 1), offset)
-    fig, ax = plt.subplots(figsize=(8.2, 2.6))
-    ax.imshow(a, cmap="Blues", aspect="auto")
+    fig, (grid, storage) = plt.subplots(2, figsize=(8.2, 3.6), height_ratios=(4, 1))
+    grid.imshow(a, cmap="Blues", aspect="auto")
     for i in range(4):
         for j in range(6):
             label = f"{int(a[i, j])}\\n{offset + 6 * i + j}"
-            ax.text(j, i, label, ha="center", va="center")
+            grid.text(j, i, label, ha="center", va="center")
+    used = [[offset <= k < offset + 24 for k in range(24)]]
+    storage.imshow(used, cmap="Blues", aspect="auto")
+    for k in range(24):
+        storage.text(k, 0, f"{k}\\n{k}\\n{8 * k}", ha="center", va="center")
     plt.show()
 
 interact(draw, offset=IntSlider(min=0, max=24));""",

@@ -2,9 +2,9 @@
 
 A live picture has an element of its own for each cell; what the view in the page may rely on is
 `data-link` (elements with the same value light up together), `data-say` (the sentence read out
-for an element), `data-r` and `data-c` (its place for the arrow keys), and nothing else. A static
-picture draws all cells of a kind as one path, all texts of a kind as one group: it is half the
-size.
+for an element, its accessible name), `data-r` and `data-c` (its place for the arrow keys), and
+nothing else. A static picture draws all cells of a kind as one path, all texts of a kind as one
+group: it is half the size.
 """
 
 from __future__ import annotations
@@ -83,10 +83,7 @@ class Canvas:
         if at is not None:
             stop = -1 if self._has_tab_stop else 0
             self._has_tab_stop = True
-            out += (
-                f' data-r="{at[0]}" data-c="{at[1]}" tabindex="{stop}" role="img" '
-                f'aria-label="{_safe(say)}"'
-            )
+            out += f' data-r="{at[0]}" data-c="{at[1]}" tabindex="{stop}" role="img"'
         return out
 
     def _reach(self, x: float, y: float) -> None:

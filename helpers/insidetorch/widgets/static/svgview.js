@@ -82,6 +82,7 @@ function render({ model, el }) {
   function paint() {
     const hadFocus = picture.contains(document.activeElement);
     picture.innerHTML = model.get("svg");
+    for (const cell of picture.querySelectorAll("[data-r]")) cell.setAttribute("aria-label", cell.dataset.say);
     status.textContent = model.get("status");
     const cell = (place && find(...place)) || picture.querySelector("[data-r]");
     if (cell) makeTabStop(cell);
