@@ -21,6 +21,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "indexing": (set(), set()),
     "locking": (set(), set()),
+    "mini": ({"indexing"}, set()),
     "records": ({"indexing"}, set()),
     "observe": ({"records", "indexing"}, {"torch"}),
     "draw": ({"records", "indexing"}, {"matplotlib"}),

@@ -1,0 +1,136 @@
+"""How is a learner's piece judged? In a MiniTorch that is the reference but for that piece."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+from types import CellType, FunctionType, MemberDescriptorType, ModuleType
+
+# The reference, in the order of its imports.
+SOURCES = ("storage.py", "given.py")
+
+# What learners build: functions, and classes with the methods that are theirs.
+PIECES: dict[str, tuple[str, ...]] = {
+    "contiguous_strides": (),
+    "Storage": ("__init__", "elements"),
+    "Tensor": ("position", "__iter__"),
+    "permute_kernel": (),
+}
+
+
+def assemble(**pieces: Callable[..., object]) -> ModuleType:
+    """Put a learner's names into a MiniTorch of their own.
+
+    Args: `pieces`, the learner's functions and classes by name. A function takes the place of the
+    reference's. A class gives its methods to the reference's class, so a learner's `Tensor` holds
+    `position` and `__iter__` and nothing of what is given.
+    Returns a new module, independent of every other one and of the reference. Everything in it
+    sees the learner's names. The learner's functions, and the helpers defined beside them, run as
+    copies, in a copy of their globals where every name of MiniTorch, and `insidetorch.mini` itself,
+    means the new module: an earlier piece in the same notebook is neither used nor changed.
+    Raises TypeError for a name that learners do not build, for a function that cannot be called
+    and for a class that lacks a method.
+
+    >>> mini = assemble(contiguous_strides=lambda sizes: (1, 2))
+    >>> mini.new(range(4), (2, 2)).strides, assemble().new(range(4), (2, 2)).strides
+    ((1, 2), (2, 1))
+    """
+    for name, piece in pieces.items():
+        _check(name, piece)
+    classes = {name: piece for name, piece in pieces.items() if PIECES[name]}
+    functions = {name: piece for name, piece in pieces.items() if name not in classes}
+    module, desk = ModuleType("minitorch"), _Desk()
+    space = vars(module)
+    space.update({name: desk.copy(fn) for name, fn in functions.items()})
+    offered = set()
+    for source in SOURCES:
+        body = _statements(source)
+        defined = {s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef)}
+        offered |= {name for name in defined if not name.startswith("_")}
+        left = [s for s in body if getattr(s, "name", None) not in functions]
+        path = str(Path(__file__).with_name(source))
+        exec(compile(ast.Module(left, []), path, "exec", dont_inherit=True), space)
+    for name, cls in classes.items():
+        for attribute, value in _written_in(cls).items():
+            setattr(space[name], attribute, desk.copy(value, owner=space[name]))
+    desk.hand_over(module, {name: space[name] for name in offered})
+    return module
+
+
+def _check(name: str, piece: object) -> None:
+    if name not in PIECES:
+        raise TypeError(
+            f"MiniTorch was asked to be assembled with {name}. Learners build "
+            f"{', '.join(PIECES)}, and that is none of them. Give a piece one of these names."
+        )
+    methods, given = PIECES[name], f"{name}, a value of type {type(piece).__name__}"
+    if not methods and not callable(piece):
+        raise TypeError(
+            f"MiniTorch was asked to be assembled with {given}. That cannot be called. "
+            f"Give the function {name}."
+        )
+    if methods and not (isinstance(piece, type) and all(m in vars(piece) for m in methods)):
+        raise TypeError(
+            f"MiniTorch was asked to be assembled with {given}. That is no class which defines "
+            f"{' and '.join(methods)} itself. Give a class {name} with these methods."
+        )
+
+
+def _statements(source: str) -> list[ast.stmt]:
+    """The statements of a source of the reference, less the imports from one another."""
+    body = ast.parse(Path(__file__).with_name(source).read_text(encoding="utf-8")).body
+    return [s for s in body if not (isinstance(s, ast.ImportFrom) and s.level)]
+
+
+def _written_in(cls: type) -> dict[str, object]:
+    """What the body of a class defines, without what Python adds."""
+    return {
+        name: value
+        for name, value in vars(cls).items()
+        if isinstance(value, FunctionType)
+        or not (name.startswith("__") or isinstance(value, MemberDescriptorType))
+    }
+
+
+class _Desk:
+    """The learner's globals, copied so that the names of MiniTorch can mean another module."""
+
+    def __init__(self) -> None:
+        self.spaces: dict[int, dict[str, object]] = {}
+
+    def copy(self, value: object, *, owner: type | None = None) -> object:
+        """A function that runs in the copied globals; `owner` is the class that it moves to."""
+        if not isinstance(value, FunctionType):
+            return value
+        theirs = value.__globals__
+        if id(theirs) not in self.spaces:
+            self.spaces[id(theirs)] = dict(theirs)
+            helpers = {
+                name: self.copy(helper)
+                for name, helper in theirs.items()
+                if isinstance(helper, FunctionType) and helper.__globals__ is theirs
+            }
+            self.spaces[id(theirs)].update(helpers)
+        cells = value.__closure__
+        if owner is not None and cells is not None:  # super() looks for its class in a cell
+            names = value.__code__.co_freevars
+            cells = tuple(
+                CellType(owner) if name == "__class__" else cell
+                for name, cell in zip(names, cells, strict=True)
+            )
+        copy = FunctionType(
+            value.__code__, self.spaces[id(theirs)], value.__name__, value.__defaults__, cells
+        )
+        copy.__kwdefaults__ = value.__kwdefaults__
+        return copy
+
+    def hand_over(self, module: ModuleType, names: dict[str, object]) -> None:
+        """Let the names of MiniTorch, and the reference itself, mean the module."""
+        for space in self.spaces.values():
+            reference = [n for n, value in space.items() if _is_reference(value)]
+            space.update(dict.fromkeys(reference, module) | names)
+
+
+def _is_reference(value: object) -> bool:
+    return isinstance(value, ModuleType) and value.__name__ == __package__
