@@ -82,6 +82,15 @@ def rewrite_first_code(content) -> None:
     content["cells"][1]["metadata"] = {"trusted": True, "collapsed": False, "execution": {}}
 
 
+def source_of(number, text):
+    """An edit that gives a cell this text."""
+    return lambda content: content["cells"][number].update(source=text)
+
+
+def paste_a_picture(content) -> None:
+    content["cells"][0]["attachments"] = {"a.png": {"image/png": "aaaa"}}
+
+
 def test_building_twice_gives_the_same_bytes_also_in_a_folder_with_spaces(tmp_path, capsys):
     lesson = course(tmp_path / "курс о тензорах")
     assert main([], root=lesson.root) == 0
@@ -190,6 +199,136 @@ def test_build_refuses_a_notebook_that_was_edited_and_force_keeps_it(tmp_path, c
     assert "print(5)" not in lesson.notebook.read_text(encoding="utf-8")
 
 
+def test_build_refuses_a_notebook_with_a_pasted_picture(tmp_path, capsys, fast):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, paste_a_picture)
+    before = lesson.notebook.read_bytes()
+    assert main([], root=tmp_path) == 1
+    assert lesson.notebook.read_bytes() == before
+    assert main(["--check"], root=tmp_path) == 1
+    told = capsys.readouterr()
+    assert "It was edited after it was built" in told.err
+    assert "cell '# Storage and stride': a picture was pasted into it." in told.out
+    assert main(["--force"], root=tmp_path) == 0
+    copy = tmp_path / ".insidetorch" / "backup" / f"{NAME}-1.ipynb"
+    assert copy.read_bytes() == before
+
+
+TABLE_EDIT = "| One row is slow | to sum |"
+
+
+def test_an_edit_in_a_table_is_told_with_the_file_that_it_comes_from(tmp_path, capsys, fast):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, source_of(4, TABLE_EDIT))
+    before = lesson.text.read_bytes(), lesson.notebook.read_bytes()
+    said = (
+        f"Its cell '{TABLE_EDIT}' is not as source/symptoms.toml gives it, and the build writes "
+        "that cell from there. Make the change in that file, then build with --force, which keeps "
+        "the notebook as a backup.\n"
+    )
+    assert main([], root=tmp_path) == 1
+    assert capsys.readouterr().err == f"Asked to build notebooks/{NAME}.ipynb. {said}"
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 1
+    assert capsys.readouterr().err == f"Asked to bring {lesson.notebook} back. {said}"
+    assert (lesson.text.read_bytes(), lesson.notebook.read_bytes()) == before
+    assert main(["--force"], root=tmp_path) == 0
+    assert main([], root=tmp_path) == 0
+
+
+def test_a_table_that_its_file_gives_by_now_is_no_edit(tmp_path, fast):
+    lesson = course(tmp_path)
+    symptoms = tmp_path / "source" / "symptoms.toml"
+    main([], root=tmp_path)
+    edit(
+        lesson,
+        lambda content: content["cells"][4].update(
+            source="".join(content["cells"][4]["source"]).replace("One row", "A row")
+        ),
+    )
+    symptoms.write_text(SYMPTOMS.replace("One row", "A row"), encoding="utf-8")
+    assert main([], root=tmp_path) == 0
+    assert not (tmp_path / ".insidetorch").exists()
+
+
+def test_a_table_that_is_out_of_date_is_no_edit_to_bring_back(tmp_path, capsys, fast):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    (tmp_path / "source" / "symptoms.toml").write_text("", encoding="utf-8")
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 0
+    assert "nothing to bring back" in capsys.readouterr().out
+    assert main([], root=tmp_path) == 0
+
+
+def test_from_brings_the_rest_back_and_tells_that_a_table_stays(tmp_path, capsys, fast):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, source_of(4, TABLE_EDIT))
+    edit(lesson, source_of(1, "print(5)"))
+    assert main([], root=tmp_path) == 1
+    assert "Bring it back with" in capsys.readouterr().err
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 0
+    assert f"  Not brought back: Its cell '{TABLE_EDIT}' is not" in capsys.readouterr().out
+    assert "print(5)" in lesson.text.read_text(encoding="utf-8")
+    assert main([], root=tmp_path) == 1
+    assert "is not as source/symptoms.toml gives it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["a folder", "a folder, forced"])
+def test_a_folder_in_the_place_of_the_notebook_is_told(tmp_path, capsys, fast, place):
+    lesson = course(tmp_path)
+    lesson.notebook.mkdir(parents=True)
+    assert main(["--force"] if "forced" in place else [], root=tmp_path) == 1
+    assert "A folder has that name. Move it away" in capsys.readouterr().err
+    assert lesson.notebook.is_dir()
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from coursekit.build import main
+
+def press():
+    while not (root / "notebooks" / "started").exists():
+        time.sleep(0.01)
+    signal.raise_signal(signal.SIGINT) if os.name == "nt" else os.kill(os.getpid(), signal.SIGINT)
+
+root = Path(sys.argv[1])
+threading.Thread(target=press, daemon=True).start()
+sys.exit(main([], root=root))
+"""
+WAITING = """
+# %%
+from pathlib import Path
+
+Path("started").touch()
+while True:
+    pass
+"""
+
+
+def test_ctrl_c_during_a_build_leaves_the_old_notebook_and_says_one_sentence(tmp_path, fast):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    before = lesson.notebook.read_bytes()
+    lesson.text.write_text(HEAD + WAITING, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == "\nStopped: what is not told above as done is as it was.\n"
+    assert done.returncode == 130
+    assert lesson.notebook.read_bytes() == before
+    assert sorted(path.name for path in lesson.notebook.parent.iterdir()) == [
+        lesson.notebook.name,
+        "started",
+    ]
+
+
 def test_build_refuses_an_edited_notebook_before_it_runs_anything(tmp_path, fast, monkeypatch):
     lesson = course(tmp_path)
     main([], root=tmp_path)
@@ -292,9 +431,14 @@ def test_from_brings_an_edit_back_and_keeps_the_old_text(tmp_path, fast):
     [
         (lambda c: c["metadata"].pop("insidetorch"), "does not say which lesson"),
         (lambda c: c["cells"][1].update(cell_type="raw"), "has a raw cell"),
-        (lambda c: c["cells"][0].update(attachments={"a.png": {}}), "A picture was pasted"),
-        (lambda c: c["cells"][1].update(source="a = '''\n# %%\n'''"), "no string may hold"),
-        (lambda c: c["cells"][1].update(source="# %%\na = 1"), "gives other cells|no string may"),
+        (paste_a_picture, "A picture was pasted into its cell '# Storage and stride'"),
+        (source_of(1, "a = '''\n# %% b\n'''"), "Its line '# %% b' would begin"),
+        (source_of(1, "# %%\na = 1"), "Its line '# %%' would begin a cell there"),
+        (source_of(0, "# A\n\n%% b"), "Asked to write the cell '# A' .* Its line '%% b' would"),
+        (source_of(0, "# A\n\n# %%time"), "cell '# A.* Read back, the text gives another cell"),
+        (source_of(1, "a = '\u2028'"), r"The cell .* holds the character U\+2028"),
+        (source_of(1, "a = 1\n\x0c\nb = 2"), r"The cell 'a = 1' holds the character U\+000C"),
+        (source_of(1, "a = '\ud800'"), r"holds the character U\+D800"),
         (lambda c: c["cells"][1]["metadata"].update(tags=["mine"]), "has the tag 'mine'"),
         (lambda c: c.pop("cells"), "does not hold a notebook"),
     ],
@@ -307,6 +451,75 @@ def test_from_refuses_what_a_lesson_cannot_hold(tmp_path, fast, change, told):
     with pytest.raises(CourseError, match=told):
         build.bring_back(lesson.notebook, root=tmp_path)
     assert lesson.text.read_bytes() == before
+
+
+@pytest.mark.parametrize("source", ["rows = 3\n", "rows = 3\n\n  \n", "rows = 3\r\n", "rows = 3  "])
+def test_white_space_at_the_end_of_a_cell_and_its_kind_of_line_end_say_nothing(
+    tmp_path, capsys, fast, source
+):
+    lesson = course(tmp_path, HEAD + "\n# %%\nrows = 3\n")
+    main([], root=tmp_path)
+    edit(lesson, source_of(1, source))
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 0
+    assert "nothing to bring back" in capsys.readouterr().out
+    assert main([], root=tmp_path) == 0
+    edit(lesson, source_of(1, f"wide = 1\r\n{source}"))
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 0
+    assert lesson.text.read_bytes().endswith(b"# %%\nwide = 1\nrows = 3\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda c: c["cells"][1]["metadata"].update(tags=[3]), "cells/1/metadata/tags/0"),
+        (lambda c: c["cells"][1]["metadata"].update(tags=3), "cells/1/metadata/tags"),
+        (lambda c: c["cells"][1].update(source=3), "cells/1/source"),
+        (lambda c: c["cells"][1].update(outputs=[{}]), "cells/1/outputs/0"),
+        (lambda c: c["cells"][1].update(metadata=None), "cells/1/metadata"),
+    ],
+)
+def test_a_notebook_that_breaks_the_format_is_told_with_the_place(
+    tmp_path, capsys, fast, change, place
+):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, change)
+    before = lesson.notebook.read_bytes()
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 1
+    assert f"At {place} it is not as a notebook must be" in capsys.readouterr().err
+    assert main([], root=tmp_path) == 1
+    assert main(["--check"], root=tmp_path) == 1
+    assert lesson.notebook.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(cells=3),
+        lambda c: c.update(nbformat=3),
+        lambda c: c.pop("nbformat"),
+        lambda c: c.update(metadata=None),
+        lambda c: c["cells"].append(None),
+        lambda c: c["cells"][1].update(outputs=None),
+    ],
+)
+def test_what_is_no_notebook_is_told(tmp_path, capsys, fast, change):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, change)
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 1
+    assert "of the current format" in (told := capsys.readouterr().err) or "At metadata it" in told
+
+
+@pytest.mark.parametrize("ours", [None, [1], "x", {"source": 3}, {"source": None, "has": 3}])
+def test_metadata_that_the_build_did_not_write_are_told(tmp_path, capsys, fast, ours):
+    lesson = course(tmp_path)
+    main([], root=tmp_path)
+    edit(lesson, lambda content: content["metadata"].update(insidetorch=ours))
+    assert main(["--check"], root=tmp_path) == 1
+    assert "its metadata differ from what the build writes" in capsys.readouterr().out
+    assert main(["--from", str(lesson.notebook)], root=tmp_path) == 1
+    assert "does not say which lesson" in capsys.readouterr().err
 
 
 def test_from_names_a_file_that_is_not_there(tmp_path, capsys):
@@ -400,6 +613,11 @@ def test_a_name_that_fits_no_lesson_or_two_is_refused(tmp_path, capsys):
         ('# %% [markdown] tags=["claims"]\n# My own words.', "a text of its own"),
         ("# %%\n# NBVAL_IGNORE_OUTPUT\na = 1", "holds the comment NBVAL_IGNORE_OUTPUT"),
         ("# %% A title\na = 1", "Take title out of it"),
+        ("# %% tags=[3]\na = 1", r"line 6, is the marker '# %% tags=.3.'. Tags are a list of"),
+        ('# %% tags="measured"\na = 1', "Tags are a list of texts"),
+        ('# %% tags=["measured", 3]\na = 1', "Tags are a list of texts"),
+        ("# %%\na = '\u2028'", r"line 7, holds the character U\+2028"),
+        ("# %%\na = 1\n\x0c", r"line 8, holds the character U\+000C"),
         ("# %% [raw]\n# a", "Take raw out of it"),
         ('# %%\na = """\n# %% b\n"""', "look for a stray `# %%`"),
         ('# %% tags=["needs:gpu"]\na = 1\n' * 5, "has 5 needs:... tags. More than 4"),
@@ -428,6 +646,38 @@ def test_a_lesson_begins_with_a_marker(start):
         parse(f"{start}# %%\na = 1\n", where="lesson.py")
     with pytest.raises(CourseError, match="has 0 cell markers"):
         parse(f"{start}a = 1\n", where="lesson.py")
+
+
+def test_a_lesson_that_is_not_utf_8_is_refused(tmp_path, capsys):
+    lesson = course(tmp_path)
+    lesson.text.write_bytes("# %% [markdown]\n# # Größe\n".encode("latin-1"))
+    assert main([], root=tmp_path) == 1
+    told = capsys.readouterr().err
+    assert f"Asked to read source/{NAME}/lesson.py. It is not UTF-8: line 2 holds the" in told
+
+
+def test_a_lesson_may_begin_with_a_byte_order_mark(tmp_path, fast):
+    lesson = course(tmp_path)
+    lesson.text.write_text(TEXT, encoding="utf-8-sig")
+    assert main([], root=tmp_path) == 0
+    assert [cell.content for cell in make_plan(lesson).cells] == [
+        cell.content for cell in parse(TEXT, where="here")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("symptoms", "told"),
+    [
+        ("[[row]\n", "Asked to read source/symptoms.toml. It is not valid TOML"),
+        (SYMPTOMS.replace('["a transpose", "a slice"]', "3"), "has causes = 3. That field takes a"),
+        (SYMPTOMS.replace('"a slice"', "3"), "That field takes a list of texts in quotes"),
+    ],
+)
+def test_a_symptom_table_that_cannot_be_read_is_refused(tmp_path, capsys, symptoms, told):
+    course(tmp_path, symptoms=symptoms)
+    assert main([], root=tmp_path) == 1
+    assert main(["--check"], root=tmp_path) == 1
+    assert told in (given := capsys.readouterr()).err and told in given.out
 
 
 def test_a_row_of_the_symptom_table_with_other_fields_is_refused(tmp_path):

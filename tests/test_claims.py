@@ -85,10 +85,18 @@ def test_a_claim_cell_without_an_output_is_refused_once_it_ran():
         "assert 'strides' and 4 > 3, t.stride()",
         "assert torch.float32",
         "assert t.stride() == (",
+        "size = 3\nassert size == 3",
+        "size = 3\nlarger = size + 1\nassert larger == 4",
+        "for size in (3, 4):\n    assert size > 2",
+        "with_default: int = 3\nassert with_default == 3",
+        "dtype = torch.float32\nassert dtype == torch.float32",
+        "strides = (1, 4)\nassert strides == (1, 4)",
+        "assert later == 1",
     ],
 )
 def test_an_assert_that_nothing_computed_decides_is_none(source):
-    assert rules({"claim:10": source, "claim:13": REFUTES}) == ["claim assert"]
+    cells = {"": "strides = t.stride()", "claim:10": source, "claim:13": REFUTES}
+    assert rules({**cells, "measured": "later = t.dim()"}) == ["claim assert"]
 
 
 @pytest.mark.parametrize(
@@ -96,14 +104,41 @@ def test_an_assert_that_nothing_computed_decides_is_none(source):
     [
         "assert t.is_contiguous()",
         "assert strides == (1, 4)",
-        "for size in (3, 4):\n    assert size > 2",
+        "first = strides[0]\nassert first == 1",
+        "if t.numel():\n    size = t.dim()\nlarger = size + 1\nassert larger == 3",
+        "first: int = strides[0]\nassert first == 1",
+        "first, last = strides\nassert last == 4",
+        "if (first := strides[0]):\n    pass\nassert first == 1",
+        "for stride in strides:\n    assert stride > 0",
+        "[strides for strides in t.tolist()]\nassert strides == (1, 4)",
+        "with warnings.catch_warnings(record=True) as caught:\n    pass\nassert caught",
+        "def check(t):\n    assert t.shape == (3,)",
+        "seen = []\nt.register_hook(seen.append)\nassert seen == [1]",
+        "calls = 0\ndef hook():\n    global calls\n    calls += 1\nassert calls == 2",
+        "rows = [0, 0]\nrows[0] = t.dim()\nassert rows == [2, 0]",
         "%matplotlib inline\nassert t.is_contiguous()",
         "with expect_error(RuntimeError, match='view'):\n    t.view(-1)",
     ],
 )
 def test_an_assert_on_something_computed_counts(source):
-    shown = {"claim:10": source, "claim:13": REFUTES, "": "strides = t.stride()"}
+    shown = {"": "strides = t.stride()", "claim:10": source, "claim:13": REFUTES}
     assert rules(shown) == []
+
+
+def test_of_several_cells_of_a_claim_one_asserts():
+    shown = {"claim:10": "print(t.stride())", "claim:13": REFUTES}
+    assert rules({**shown, "claim:10 measured": "plot(t)"}) == ["claim assert"]
+    assert rules({**shown, "claim:10 measured": HOLDS}) == []
+
+
+def test_a_claim_that_no_cell_asserts_is_told_with_its_first_cell():
+    node = v4.new_code_cell("print(t.stride())", metadata={"tags": ["claim:10"]})
+    notebook = v4.new_notebook(cells=[node])
+    (found,) = findings(notebook, {10: CLAIMS[10]}, chapter=1, file="01.ipynb", ran=False)
+    assert str(found) == (
+        "01.ipynb, cell 'print(t.stride())': it shows claim 10, and no cell of the claim asserts "
+        "something computed. Assert what torch gave."
+    )
 
 
 def test_a_wrong_claim_needs_two_asserts_or_an_expect_error():
@@ -113,6 +148,52 @@ def test_a_wrong_claim_needs_two_asserts_or_an_expect_error():
     assert rules({**shown, "claim:13": one, "claim:13 measured": one}) == []
     error = "with learn.expect_error(ValueError, match='bytes'):\n    offset_bytes(a)"
     assert rules({**shown, "claim:13": error}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[claim]\n", "Asked to read source/claims.toml. It is not valid TOML: .*line 1"),
+        ("claim = 3\n", "Its 'claim' is no list of rows. Begin each row with"),
+        ("[claim]\nid = 1\n", "Its 'claim' is no list of rows"),
+        ("claim = [1]\n", "Its 'claim' is no list of rows"),
+    ],
+)
+def test_a_ledger_that_holds_no_rows_is_refused(tmp_path, text, told):
+    ledger = tmp_path / "claims.toml"
+    ledger.write_text(text, encoding="utf-8")
+    with pytest.raises(CourseError, match=told):
+        load_claims(ledger)
+
+
+def test_a_ledger_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(CourseError, match=r"Asked to read source/claims.toml. That cannot be done"):
+        load_claims(tmp_path / "claims.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("id = '1'", "Row 1 of source/claims.toml has id = '1'. That field takes a whole number"),
+        ("id = true", "has id = True. That field takes a whole number"),
+        ("says = 3", "has says = 3. That field takes a text in quotes"),
+    ],
+)
+def test_a_row_with_a_value_of_another_kind_is_refused(tmp_path, given, told):
+    row = {
+        "id": "1",
+        "chapter": "1",
+        "section": "'1'",
+        "says": "'a'",
+        "verdict": "'holds'",
+        "sentence": "'b'",
+    }
+    field, _, value = given.partition(" = ")
+    lines = [f"{name} = {text}" for name, text in {**row, field: value}.items()]
+    ledger = tmp_path / "claims.toml"
+    ledger.write_text("\n".join(["[[claim]]", *lines]), encoding="utf-8")
+    with pytest.raises(CourseError, match=told):
+        load_claims(ledger)
 
 
 def test_a_row_with_other_fields_a_known_id_or_another_verdict_is_refused(tmp_path):

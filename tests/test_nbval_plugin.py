@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from nbformat import NotebookNode, v4, write
+from nbformat import NotebookNode, v4
 
 from coursekit.nbval_plugin import OUTPUT_SECONDS
 
@@ -80,6 +81,11 @@ TAGGED = {
     "needs what is not here, raising": (printing("1 / 0", "2", "needs:gpu"), "FAILED"),
     "empty": (v4.new_code_cell(""), "PASSED"),
 }
+# JSON that is no tag and no list says nothing, so the cell is compared.
+ODD = {
+    "tags of another kind": (printing("print(1)", "1"), "PASSED"),
+    "tags of another kind, another text": (printing("print(1)", "2"), "FAILED"),
+}
 UNBUILT = {"needs what the build lacked": (printing("print(1)", "2", "needs:compiler"), "SKIPPED")}
 
 
@@ -87,14 +93,17 @@ UNBUILT = {"needs what the build lacked": (printing("print(1)", "2", "needs:comp
 def told(tmp_path_factory) -> str:
     """What `pytest --nbval` says about all these cells, with warnings as errors."""
     folder = tmp_path_factory.mktemp("notebooks with spaces")
-    cells = {"compared": COMPARED, "tagged": TAGGED, "unbuilt": UNBUILT}
+    cells = {"compared": COMPARED, "tagged": TAGGED, "unbuilt": UNBUILT, "odd": ODD}
+    both = {"has": ["compiler", "gpu"]}
+    notes = {"compared": both, "tagged": both, "unbuilt": {"has": []}, "odd": None}
     for name, cases in cells.items():
-        built_with = [] if name == "unbuilt" else ["compiler", "gpu"]
         notebook = v4.new_notebook(
-            cells=[cell for cell, _ in cases.values()],
-            metadata={"insidetorch": {"has": built_with}},
+            cells=[cell for cell, _ in cases.values()], metadata={"insidetorch": notes[name]}
         )
-        write(notebook, folder / f"{name}.ipynb")
+        for node in notebook.cells if name == "odd" else []:
+            node.metadata.tags = [3]
+        # Not by nbformat's own writer, which would refuse the odd ones.
+        (folder / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
     (folder / "conftest.py").write_text(TELL_TIMEOUTS, encoding="utf-8")
     plugins = ["-p", "coursekit.nbval_plugin", "-p", "no:cacheprovider"]
@@ -123,7 +132,8 @@ def outcomes(told: str, name: str, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "cases"), [("compared", COMPARED), ("tagged", TAGGED), ("unbuilt", UNBUILT)]
+    ("name", "cases"),
+    [("compared", COMPARED), ("tagged", TAGGED), ("unbuilt", UNBUILT), ("odd", ODD)],
 )
 def test_each_cell_is_judged_as_it_should_be(told, name, cases):
     found = dict(zip(cases, outcomes(told, name, len(cases)), strict=True))
@@ -137,7 +147,7 @@ def test_skipped_cells_say_why(told):
 
 def test_the_last_line_counts_the_cells_by_how_they_were_judged(told):
     assert (
-        "notebook cells: 15 compared, 2 measured (run, not compared), "
+        "notebook cells: 17 compared, 2 measured (run, not compared), "
         "3 skipped for want of a compiler or GPU (run, not compared), "
         "1 never built (run, nothing to compare)"
     ) in told

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from . import machine
-from .bring_back import bring_back
+from .bring_back import bring_back, why_not_back
 from .compare import differences
 from .errors import CourseError
 from .execute import CellFailed, execute, keep_measured
@@ -18,6 +19,7 @@ from .launcher import parser
 from .notebook import (
     back_up,
     edited_by_hand,
+    noted,
     read_notebook,
     same_cells,
     text_of_file,
@@ -33,6 +35,14 @@ COURSE = Path(__file__).resolve().parents[2]
 def main(argv: Sequence[str], *, root: Path = COURSE) -> int:
     """Run `course.py build` with these arguments in the course at `root`; 0 if all is well."""
     options = parser().parse_args(["build", *argv])
+    try:
+        return _run(options, root)
+    except KeyboardInterrupt:
+        print("\nStopped: what is not told above as done is as it was.", file=sys.stderr)
+        return 130
+
+
+def _run(options: Namespace, root: Path) -> int:
     try:
         if options.edited:
             print(bring_back(Path(options.edited), root=root))
@@ -111,12 +121,19 @@ def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
     lesson = plan.lesson
     if not lesson.notebook.exists():
         return None, False
+    if lesson.notebook.is_dir():
+        raise CourseError(
+            f"Asked to build {lesson.notebook_name}. A folder has that name. Move it away, then "
+            "build again."
+        )
     try:
         old = read_notebook(lesson.notebook, name=lesson.notebook_name)
         edited = edited_by_hand(old) and not same_cells(old, plan.notebook)
     except CourseError:
         old, edited = None, True
     if edited and not force:
+        if old is not None and (why := why_not_back(old, plan.cells, plan.tables)):
+            raise CourseError(f"Asked to build {lesson.notebook_name}. {why}")
         raise CourseError(
             f"Asked to build {lesson.notebook_name}. It was edited after it was built, and the "
             f"edit is not in {lesson.text_name}. Bring it back with `python course.py build "
@@ -159,11 +176,11 @@ def _without_lesson(root: Path) -> list[str]:
     found = []
     for path in sorted(root.glob("notebooks/*.ipynb")):
         try:
-            ours = read_notebook(path, name=path.name).metadata.get("insidetorch", {})
+            source = noted(read_notebook(path, name=path.name)).get("source")
         except CourseError:
             continue
-        if "source" in ours and not (root / "source" / ours.source).exists():
-            found.append(f"notebooks/{path.name} has no lesson source/{ours.source}. Remove it.")
+        if isinstance(source, str) and not (root / "source" / source).exists():
+            found.append(f"notebooks/{path.name} has no lesson source/{source}. Remove it.")
     return found
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import zip_longest
 
 import jupytext
 from nbformat import NotebookNode, v4
@@ -16,6 +17,10 @@ from .errors import CourseError
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MARKER = re.compile(r"^\s*#\s*%%+(\s|$)")
+# Tags that are no list of texts in quotes; jupytext fails on some of them.
+ODD_TAGS = re.compile(r"""\btags\s*=\s*(?!\[\s*(("[^"]*"|'[^']*')[\s,]*)*\])""")
+# Python's readers of text end a line at these, or cannot write them at all.
+NOT_IN_TEXT = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,19 @@ def parse(text: str, *, where: str) -> list[Cell]:
     """Read a text in the percent format.
 
     `where` is the name of the text in messages. Raises CourseError for a cell without a marker of
-    its own and for a marker that holds more than a kind and tags.
+    its own, for a marker that holds more than a kind and tags, and for a character that would end
+    a line without being a line's end.
     """
+    for number, line in enumerate(text.split("\n"), 1):
+        _refuse_characters(line, where=f"{where}, line {number},")
     lines = text.splitlines()
     markers = [number for number, line in enumerate(lines, 1) if MARKER.match(line)]
+    for number in markers:
+        if ODD_TAGS.search(lines[number - 1]):
+            raise CourseError(
+                f"{where}, line {number}, is the marker {lines[number - 1]!r}. Tags are a list of "
+                'texts in quotes. Write them as in tags=["claim:13"].'
+            )
     begins = not lines or markers[:1] == [1]
     nodes = jupytext.reads(text, fmt="py:percent").cells if lines and begins else []
     if not begins or len(markers) != len(nodes):
@@ -69,9 +83,16 @@ def parse(text: str, *, where: str) -> list[Cell]:
 
 
 def cell_of(node: NotebookNode, *, line: int = 0) -> Cell:
-    """A notebook's cell without its id, its outputs and what a program noted beside it."""
-    tags = tuple(sorted(set(node.metadata.get("tags", ()))))
-    return Cell(node.cell_type, node.source, tags, line)
+    """A notebook's cell without its id, its outputs and what a program noted beside it.
+
+    Line ends are made one kind, and white space after the last line is dropped: neither says
+    anything. Raises TypeError for tags that are no list of texts.
+    """
+    tags = node.metadata.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise TypeError
+    source = node.source.replace("\r\n", "\n").replace("\r", "\n").rstrip()
+    return Cell(node.cell_type, source, tuple(sorted(set(tags))), line)
 
 
 def without_blank_end(cells: Sequence[Cell]) -> list[Cell]:
@@ -107,6 +128,9 @@ def new_node(cell: Cell, source: str, **fields: str) -> NotebookNode:
 
 def text_of(cells: Sequence[Cell]) -> str:
     """The text of a lesson with these cells; CourseError where no text would read back as them."""
+    for cell in cells:
+        _refuse_characters(cell.source, where=f"The cell {cell.first_line!r}")
+        _refuse_markers(cell)
     filters = {"notebook_metadata_filter": "-all", "cell_metadata_filter": "tags,-all"}
     nodes = [new_node(cell, cell.source) for cell in cells]
     for node, cell, following in zip(nodes, cells, cells[1:], strict=False):
@@ -114,13 +138,32 @@ def text_of(cells: Sequence[Cell]) -> str:
     notebook = v4.new_notebook(cells=nodes, metadata={"jupytext": filters})
     text = jupytext.writes(notebook, fmt="py:percent")
     again = parse(text, where="The text made from the notebook")
-    if [cell.content for cell in again] != [cell.content for cell in cells]:
-        raise CourseError(
-            "Asked to write the notebook's cells as a lesson. Read back, that text gives other "
-            "cells, so something would be lost. Look for a line in a cell that begins like a cell "
-            "marker (`# %%`)."
-        )
+    for cell, other in zip_longest(cells, again):
+        if cell is None or other is None or cell.content != other.content:
+            raise CourseError(
+                f"Asked to write the cell {(cell or other).first_line!r} into a lesson. Read back, "
+                "the text gives another cell, so something would be lost. Look in it for a magic "
+                "behind `#`, and reword it."
+            )
     return text
+
+
+def _refuse_characters(text: str, *, where: str) -> None:
+    if found := NOT_IN_TEXT.search(text):
+        raise CourseError(
+            f"{where} holds the character U+{ord(found[0]):04X}. A lesson's text cannot hold it: "
+            "it ends a line for one reader and not for another. Delete it, or write it as an "
+            "escape in a string."
+        )
+
+
+def _refuse_markers(cell: Cell) -> None:
+    for line in cell.source.split("\n"):
+        if MARKER.match(line if cell.kind == "code" else f"# {line}"):
+            raise CourseError(
+                f"Asked to write the cell {cell.first_line!r} into a lesson. Its line {line!r} "
+                "would begin a cell there. Split the cell at it, or reword the line."
+            )
 
 
 def _blank_lines(cell: Cell, following: Cell) -> int:

@@ -6,6 +6,7 @@ from nbformat import NotebookNode
 
 from .cells import cell_of
 from .findings import Finding
+from .notebook import noted
 from .plan import Plan
 
 
@@ -23,8 +24,8 @@ def differences(plan: Plan, stored: NotebookNode) -> list[Finding]:
         if key not in ("cells", "metadata") and plan.notebook.get(key) != stored.get(key):
             found.append(_differs(plan, "", f"its {key} is not {plan.notebook.get(key)}."))
     # What the building machine has is no part of the text.
-    metadata = [dict(notebook.metadata) for notebook in (plan.notebook, stored)]
-    ours = [{**data.pop("insidetorch", {}), "has": []} for data in metadata]
+    metadata = [{**notebook.metadata, "insidetorch": None} for notebook in (plan.notebook, stored)]
+    ours = [{**noted(notebook), "has": []} for notebook in (plan.notebook, stored)]
     if metadata[0] != metadata[1] or ours[0] != ours[1]:
         found.append(_differs(plan, "", "its metadata differ from what the build writes."))
     return found
@@ -63,6 +64,8 @@ def _one_cell(plan: Plan, ours: NotebookNode, theirs: NotebookNode) -> list[Find
     elif ours.metadata != theirs.metadata:
         extra = sorted(set(theirs.metadata) - set(ours.metadata))
         found.append(_differs(plan, cell, f"its metadata hold {', '.join(extra)}."))
+    if theirs.get("attachments"):
+        found.append(_differs(plan, cell, "a picture was pasted into it."))
     if ours.id != theirs.get("id"):
         found.append(_differs(plan, cell, f"its id is not {ours.id}."))
     return found

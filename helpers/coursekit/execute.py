@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import nbformat
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
@@ -45,10 +47,19 @@ class ThisInterpreterManager(AsyncKernelManager):
         return ThisInterpreter()
 
 
+class InterruptibleLoop(asyncio.SelectorEventLoop):
+    """Leaves Ctrl+C to asyncio, which cancels the run; nbclient would only end the kernel."""
+
+    def add_signal_handler(self, sig: int, callback: object, *args: object) -> NoReturn:
+        # What a loop on Windows does; nbclient goes on without its handler.
+        raise NotImplementedError
+
+
 def execute(notebook: NotebookNode, *, folder: Path) -> NotebookNode:
     """Run a notebook in `folder` and return a copy with tidy outputs.
 
-    Raises CellFailed where a cell raises, takes too long, or ends the kernel.
+    Raises CellFailed where a cell raises, takes too long, or ends the kernel, and
+    KeyboardInterrupt, the kernel ended, on Ctrl+C.
     """
     ran = nbformat.from_dict(notebook)
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,8 +75,8 @@ def execute(notebook: NotebookNode, *, folder: Path) -> NotebookNode:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         env = os.environ | kernel_environment(Path(temporary))
         try:
-            # The kernel's own stderr holds notes about its transport; a cell's stderr is an output.
-            client.execute(cwd=str(folder), env=env, stderr=subprocess.DEVNULL)
+            with asyncio.Runner(loop_factory=InterruptibleLoop) as runner:
+                runner.run(_run(client, folder=folder, env=env))
         except CellExecutionError as error:
             raise CellFailed(at["index"], f"raised {error.ename}: {error.evalue}") from None
         except CellTimeoutError:
@@ -75,6 +86,18 @@ def execute(notebook: NotebookNode, *, folder: Path) -> NotebookNode:
     ran.metadata = nbformat.from_dict(notebook.metadata)
     tidy(ran)
     return ran
+
+
+async def _run(client: NotebookClient, *, folder: Path, env: dict[str, str]) -> None:
+    try:
+        # The kernel's own stderr holds notes about its transport; a cell's stderr is an output.
+        await client.async_execute(cwd=str(folder), env=env, stderr=subprocess.DEVNULL)
+    except DeadKernelError:
+        # nbclient takes every cancellation for the end of the kernel.
+        task = asyncio.current_task()
+        if task and task.cancelling():
+            raise asyncio.CancelledError from None
+        raise
 
 
 def tidy(notebook: NotebookNode) -> None:

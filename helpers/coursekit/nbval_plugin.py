@@ -12,7 +12,8 @@ import pytest
 from nbval.plugin import IPyNbCell
 
 from . import machine
-from .tags import needs_of
+from .notebook import noted
+from .tags import needs_of, strings_in
 
 # nbval waits 5 s for a cell's output to arrive; a busy machine needs longer.
 OUTPUT_SECONDS = 120
@@ -63,8 +64,8 @@ def _judge(item: IPyNbCell) -> str:
         return "empty"
     if item.cell.execution_count is None:
         return "unrun"
-    tags = item.cell.metadata.get("tags", [])
-    built_with = item.parent.nb.metadata.get("insidetorch", {}).get("has", [])
+    tags = strings_in(item.cell.metadata.get("tags"))
+    built_with = strings_in(noted(item.parent.nb).get("has"))
     for need in needs_of(tags):
         if need not in built_with or not machine.has(need):
             where = "this machine has" if need in built_with else "the build had"

@@ -8,10 +8,12 @@ import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode, v4
 from nbformat.v4.rwbase import rejoin_lines
+from nbformat.validator import iter_validate
 
 from .cells import Cell, cell_ids, cell_of, new_node, without_blank_end
 from .errors import CourseError
@@ -56,14 +58,21 @@ def cells_in(notebook: NotebookNode) -> list[Cell]:
 
 
 def digest(notebook: NotebookNode) -> str:
-    """A digest of what people write: sources, kinds and tags of the cells, in their order."""
-    contents = json.dumps([cell.content for cell in cells_in(notebook)])
-    return sha256(contents.encode()).hexdigest()
+    """A digest of what people write: sources, kinds and tags of the cells, and pasted pictures."""
+    contents: list[object] = [cell.content for cell in cells_in(notebook)]
+    contents += [node.attachments for node in notebook.cells if node.get("attachments")]
+    return sha256(json.dumps(contents).encode()).hexdigest()
+
+
+def noted(notebook: NotebookNode) -> dict[str, Any]:
+    """What the build noted in a notebook's metadata; nothing where that is not of its form."""
+    ours = notebook.metadata.get("insidetorch")
+    return ours if isinstance(ours, dict) else {}
 
 
 def edited_by_hand(notebook: NotebookNode) -> bool:
     """Do the cells differ from those that the build put there?"""
-    return notebook.metadata.get("insidetorch", {}).get("digest") != digest(notebook)
+    return noted(notebook).get("digest") != digest(notebook)
 
 
 def same_cells(one: NotebookNode, other: NotebookNode) -> bool:
@@ -75,10 +84,10 @@ def read_notebook(path: Path, *, name: str) -> NotebookNode:
     """Read a notebook; `name` is how messages call it. Raises CourseError if it is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content["metadata"], dict):
-            raise TypeError
+        if content["nbformat"] != 4:
+            raise ValueError
         notebook = rejoin_lines(nbformat.from_dict(content))
-        digest(notebook)
+        wrong = next(iter_validate(notebook, relax_add_props=True), None)
     except OSError as error:
         raise CourseError(
             f"Asked to read {name}. That cannot be done ({error.strerror}). Check the name: a "
@@ -89,6 +98,12 @@ def read_notebook(path: Path, *, name: str) -> NotebookNode:
             f"Asked to read {name}. It does not hold a notebook of the current format "
             "(nbformat 4). Open it in an editor, or move it away and build it again."
         ) from None
+    if wrong:
+        place = "/".join(map(str, wrong.relative_path))
+        raise CourseError(
+            f"Asked to read {name}. At {place} it is not as a notebook must be (nbformat 4). "
+            "Correct it in an editor, or move it away and build it again."
+        )
     return notebook
 
 

@@ -11,16 +11,17 @@ from .cells import Cell
 from .findings import Finding
 from .notebook import new_notebook
 from .sources import Lesson, read_lesson
-from .tables import filled, load_symptoms
+from .tables import FILES, filled, tables_of
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A lesson, its cells as the text has them, the notebook they give, and the whole ledger."""
+    """A lesson, its cells as the text has them, the notebook they give, its tables, the ledger."""
 
     lesson: Lesson
     cells: list[Cell]
     notebook: NotebookNode
+    tables: dict[str, str]
     ledger: dict[int, claims.Claim]
 
     @property
@@ -53,13 +54,8 @@ class Plan:
 
 def make_plan(lesson: Lesson) -> Plan:
     """Read a lesson with its course's ledger and symptom table; CourseError for a bad format."""
-    folder = lesson.root / "source"
-    ledger = claims.load_claims(folder / "claims.toml")
-    symptoms = load_symptoms(folder / "symptoms.toml")
+    ledger = claims.load_claims(lesson.root / FILES["claims"])
+    tables = tables_of(lesson, ledger)
     cells = read_lesson(lesson)
-    sources = filled(
-        cells,
-        [claim for claim in ledger.values() if claim.chapter == lesson.chapter],
-        [symptom for symptom in symptoms if symptom.chapter == lesson.chapter],
-    )
-    return Plan(lesson, cells, new_notebook(lesson, cells, sources), ledger)
+    notebook = new_notebook(lesson, cells, filled(cells, tables))
+    return Plan(lesson, cells, notebook, tables, ledger)

@@ -9,6 +9,7 @@ from pathlib import Path
 from .cells import Cell, parse
 from .errors import CourseError
 from .tags import check_tags
+from .texts import read_text
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def find_lessons(root: Path, names: Sequence[str] = ()) -> list[Lesson]:
 
 
 def read_lesson(lesson: Lesson) -> list[Cell]:
-    """The cells of lesson.py, the tables not filled; CourseError where it breaks the format."""
-    cells = parse(lesson.text.read_text(encoding="utf-8"), where=lesson.text_name)
+    """The cells of lesson.py, the tables not filled; CourseError where they cannot be read."""
+    cells = parse(read_text(lesson.text, name=lesson.text_name), where=lesson.text_name)
     check_tags(cells, where=lesson.text_name)
     return cells

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .cells import Cell
 from .claims import Claim
-from .errors import CourseError
+from .sources import Lesson
 from .tags import TABLES
+from .texts import read_rows
+
+# Where the text of a table comes from, from the course's folder.
+FILES = {"symptoms": "source/symptoms.toml", "claims": "source/claims.toml"}
 
 
 @dataclass(frozen=True)
@@ -25,25 +28,21 @@ class Symptom:
 
 
 def load_symptoms(path: Path) -> list[Symptom]:
-    """The rows in the order of the file; CourseError for a row with other fields."""
-    rows = tomllib.loads(path.read_text(encoding="utf-8")).get("row", [])
-    symptoms = []
-    for number, row in enumerate(rows, 1):
-        try:
-            symptoms.append(Symptom(**row))
-        except TypeError:
-            raise CourseError(
-                f"Row {number} of {path.name} has the fields {', '.join(row)}. A row has "
-                f"{', '.join(Symptom.__dataclass_fields__)}. Correct the row."
-            ) from None
-    return symptoms
+    """The rows in the order of the file; CourseError where one cannot be read."""
+    return read_rows(path, table="row", row=Symptom)
 
 
-def filled(
-    cells: Sequence[Cell], claims: Sequence[Claim], symptoms: Sequence[Symptom]
-) -> list[str]:
-    """The cells' sources as built: `claims` and `symptoms` are the chapter's own."""
-    tables = {"symptoms": symptom_table(symptoms), "claims": claims_table(claims)}
+def tables_of(lesson: Lesson, ledger: dict[int, Claim]) -> dict[str, str]:
+    """What the cells tagged `symptoms` and `claims` hold in the lesson's notebook."""
+    symptoms = load_symptoms(lesson.root / FILES["symptoms"])
+    return {
+        "symptoms": symptom_table([s for s in symptoms if s.chapter == lesson.chapter]),
+        "claims": claims_table([c for c in ledger.values() if c.chapter == lesson.chapter]),
+    }
+
+
+def filled(cells: Sequence[Cell], tables: dict[str, str]) -> list[str]:
+    """The cells' sources as built."""
     return [
         next((tables[tag] for tag in cell.tags if tag in tables), cell.source) for cell in cells
     ]
@@ -55,6 +54,19 @@ def with_placeholders(cells: Sequence[Cell]) -> list[Cell]:
         next((Cell(cell.kind, TABLES[tag], cell.tags) for tag in cell.tags if tag in TABLES), cell)
         for cell in cells
     ]
+
+
+def edited_table(cells: Sequence[Cell], tables: dict[str, str]) -> str:
+    """Why the first table that is not as its file gives it cannot stay so; "" if all are."""
+    for cell in cells:
+        for tag in set(cell.tags) & set(tables):
+            if cell.source != tables[tag].rstrip():
+                return (
+                    f"Its cell {cell.first_line!r} is not as {FILES[tag]} gives it, and the build "
+                    "writes that cell from there. Make the change in that file, then build with "
+                    "--force, which keeps the notebook as a backup."
+                )
+    return ""
 
 
 def symptom_table(symptoms: Sequence[Symptom]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from .cells import Cell
 from .errors import CourseError
@@ -26,6 +27,11 @@ def claims_of(cell: Cell) -> list[int]:
 def needs_of(tags: Sequence[str]) -> list[str]:
     """What a machine must have for the cell's output to be compared: "compiler", "gpu"."""
     return [tag.removeprefix("needs:") for tag in tags if tag.startswith("needs:")]
+
+
+def strings_in(value: Any) -> list[str]:
+    """The strings of a list, none of anything else: metadata may hold any JSON."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def check_tags(cells: Sequence[Cell], *, where: str) -> None:

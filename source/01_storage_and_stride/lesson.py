@@ -104,8 +104,9 @@ assert twin.data_ptr() == weight.data_ptr()
 print("sizes", tuple(twin.size()), "strides", twin.stride(), "values", twin.tolist()[0], "…")
 
 # %% [markdown]
-# A tensor that reads the storage of another one is called a **view** of it. `twin` and `weight`
-# are two views of one block, and so are most of the tensors of this chapter.
+# A tensor that reads the storage of another one is called a **view** of it: `twin` is a view of
+# `weight`, and most tensors of this chapter are views. (The flag *view* in a picture says more:
+# that torch has recorded of which tensor. `set_` records nothing. That is chapter 2.)
 #
 # `untyped_storage()` is the call to ask for the block. Older texts write `a.storage()`. It still
 # answers, but it returns a storage that pretends to have a dtype, and torch warns of it the first

@@ -1,0 +1,79 @@
+"""How are the files under source/ read, and what is said where one cannot be?"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from .errors import CourseError
+
+Row = TypeVar("Row")
+
+
+def read_text(path: Path, *, name: str) -> str:
+    """The text of a file, without the mark that some editors put before it (a BOM).
+
+    `name` is how messages call it. Raises CourseError where it cannot be read as UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CourseError(
+            f"Asked to read {name}. That cannot be done ({error.strerror}). Check that it is a "
+            "file and that you may read it."
+        ) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise CourseError(
+            f"Asked to read {name}. It is not UTF-8: line {line} holds the byte "
+            f"0x{error.object[error.start]:02x}. Save it as UTF-8 in your editor."
+        ) from None
+
+
+def read_rows(path: Path, *, table: str, row: type[Row]) -> list[Row]:
+    """The rows `[[table]]` of a TOML file in its order, each as the dataclass `row`.
+
+    Raises CourseError for a file that is no TOML and for a row with other fields or values.
+    """
+    name = f"source/{path.name}"
+    try:
+        given = tomllib.loads(read_text(path, name=name)).get(table, [])
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(
+            f"Asked to read {name}. It is not valid TOML: {error}. Correct it there."
+        ) from None
+    if not isinstance(given, list) or not all(isinstance(fields, dict) for fields in given):
+        raise CourseError(
+            f"Asked to read {name}. Its {table!r} is no list of rows. Begin each row with "
+            f"[[{table}]], in double brackets."
+        )
+    hints = get_type_hints(row)
+    for number, fields in enumerate(given, 1):
+        _check_row(fields, hints, place=f"Row {number} of {name}")
+    return [row(**fields) for fields in given]
+
+
+def _check_row(fields: dict[str, Any], hints: dict[str, Any], *, place: str) -> None:
+    if fields.keys() != hints.keys():
+        raise CourseError(
+            f"{place} has the fields {', '.join(fields)}. A row has {', '.join(hints)}. Correct "
+            "the row."
+        )
+    for field, value in fields.items():
+        if not _fits(value, hints[field]):
+            raise CourseError(
+                f"{place} has {field} = {value!r}. That field takes {_said(hints[field])}. "
+                "Correct the row."
+            )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    inner = get_args(hint)
+    if inner:
+        return isinstance(value, list) and all(_fits(one, inner[0]) for one in value)
+    return type(value) is hint
+
+
+def _said(hint: Any) -> str:
+    return {int: "a whole number", str: "a text in quotes"}.get(hint, "a list of texts in quotes")
