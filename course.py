@@ -21,6 +21,16 @@ def version_problem(version):
     )
 
 
+def folder_problem(folder):
+    """Says what a course without its folder helpers/ needs; None where it is there."""
+    if (folder / "helpers" / "coursekit").is_dir():
+        return None
+    return (
+        "course.py was started in %s. The folder helpers, which does the work, is not there. "  # noqa: UP031
+        "Get the whole course, and run course.py in its folder." % folder
+    )
+
+
 def run():
     """Runs one command of the course and returns its exit status."""
     problem = version_problem(sys.version_info)
@@ -32,7 +42,12 @@ def run():
     sys.stderr.reconfigure(errors="backslashreplace")
     from pathlib import Path
 
-    helpers = str(Path(__file__).resolve().parent / "helpers")
+    folder = Path(__file__).resolve().parent
+    problem = folder_problem(folder)
+    if problem:
+        sys.stderr.write(problem + "\n")
+        return 1
+    helpers = str(folder / "helpers")
     sys.path.insert(0, helpers)
     from coursekit import launcher
 
@@ -42,4 +57,9 @@ def run():
 
 
 if __name__ == "__main__":
-    sys.exit(run())
+    try:
+        status = run()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        status = 130
+    sys.exit(status)

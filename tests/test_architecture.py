@@ -29,7 +29,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"observe", "draw", "records"},
         {"torch", "ipywidgets", "anywidget", "traitlets"},
     ),
-    "learn": ({"widgets", "observe", "draw", "records", "locking"}, {"ipywidgets"}),
+    "learn": ({"widgets", "observe", "draw", "records", "locking"}, {"ipywidgets", "torch"}),
 }
 
 

@@ -67,6 +67,8 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(ROOT / "pyproject.toml", root)
     monkeypatch.setattr(install, "_make_venv", make_venv)
     monkeypatch.setattr(install, "answers", lambda url: False)
+    # The stand-in for pip installs nothing.
+    monkeypatch.setattr(environment, "venv_lacks", lambda root, *, extra: [])
     return root
 
 
@@ -79,15 +81,66 @@ def test_a_bare_folder_gets_the_tested_torch_and_then_the_rest(course, capsys):
     assert python == environment.venv_python(course)
     first, second = pip_calls(course)
     assert first["argv"] == ["install", f"torch=={TORCH}"]
-    assert second["argv"] == ["install", "-e", ".[lab]"]
+    settings = environment.settings_of(course)
+    assert second["argv"] == ["install", *environment.requirements(settings, extra="lab")]
     assert Path(first["prefix"]) == course / ".venv"
     assert first["user"] == "0"
     assert environment.read_stamp(course)["extra"] == "lab"
     said = capsys.readouterr().out
-    assert f"{sys.executable} stays as it is" in said
-    assert "torch is not installed" in said
-    assert str(course / ".venv") in said
-    assert "200 MB to download, 1.5 GB on disk" in said
+    assert said.startswith(f"The course makes its own Python environment in {course / '.venv'}\n")
+    assert f"{sys.executable} stays as it is; it lacks what is needed (torch is" in said
+    assert "About 200 MB to download, 1.5 GB on disk." in said
+    assert ("pip may take a CUDA build: several GB" in said) == (sys.platform == "linux")
+
+
+def test_python_finds_the_course_in_every_locale(course):
+    (course / "helpers" / "insidetorch").mkdir(parents=True)
+    (course / "helpers" / "insidetorch" / "__init__.py").touch()
+    python = ensure(course)
+    for settings in ({"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "1"}, {}):
+        code = "import insidetorch; print(ascii(insidetorch.__file__))"
+        run = subprocess.run(
+            [python, "-c", code], env={**os.environ, **settings}, capture_output=True, text=True
+        )
+        assert run.stdout.strip() == ascii(str(course / "helpers" / "insidetorch" / "__init__.py"))
+    moved = course.rename(course.parent / "moved")
+    python = environment.venv_python(moved)
+    run = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True)
+    assert "moved" in run.stdout
+
+
+def test_an_environment_tells_what_it_lacks(tmp_path):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    make_venv(tmp_path / ".venv")
+    lacks = environment.venv_lacks(tmp_path, extra="lab")
+    assert lacks[0] == "torch is not installed"
+    assert lacks[-1] == "insidetorch is not installed"
+    environment.venv_python(tmp_path).unlink()
+    shutil.copy(shutil.which("false") or sys.executable, environment.venv_python(tmp_path))
+    assert environment.venv_lacks(tmp_path, extra="lab") == ["its Python fails"]
+
+
+def test_a_damaged_environment_is_completed(course, monkeypatch, capsys):
+    ensure(course)
+    lacks = ["torch is damaged: its files are gone"]
+    monkeypatch.setattr(environment, "venv_lacks", lambda root, *, extra: lacks)
+    capsys.readouterr()
+    ensure(course)
+    assert len(pip_calls(course)) == 4
+    said = capsys.readouterr().out
+    assert f"completes its own Python environment in {course / '.venv'} (torch is damaged" in said
+    assert "About 200 MB" in said
+
+
+def test_a_small_completion_announces_no_download_of_200_mb(course, monkeypatch, capsys):
+    ensure(course)
+    lacks = ["jupytext is not installed"]
+    monkeypatch.setattr(environment, "venv_lacks", lambda root, *, extra: lacks)
+    capsys.readouterr()
+    ensure(course, extra="author")
+    said = capsys.readouterr().out
+    assert "(jupytext is not installed)" in said
+    assert "200 MB" not in said and "CUDA" not in said
 
 
 def test_a_complete_environment_is_left_alone(course):
@@ -101,7 +154,7 @@ def test_a_complete_environment_is_left_alone(course):
 def test_an_author_completes_a_learners_environment(course):
     ensure(course, extra="lab")
     ensure(course, extra="author")
-    assert pip_calls(course)[-1]["argv"] == ["install", "-e", ".[author]"]
+    assert "nbval==0.11.0" in pip_calls(course)[-1]["argv"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere pip's default is the CPU build")
@@ -143,12 +196,24 @@ def test_a_broken_environment_is_made_anew(course, capsys):
     assert environment.venv_state(course) == "broken"
     ensure(course)
     assert environment.venv_state(course) == "usable"
-    assert "is broken and is made anew" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The one that is there cannot be used, and is made anew. It said: " in said
 
 
-def test_an_environment_without_pip_is_broken(course):
+def test_an_environment_without_pip_is_broken_and_says_so(course, capsys):
     venv.create(course / ".venv", with_pip=False)
     assert environment.venv_state(course) == "broken"
+    ensure(course)
+    assert "No module named 'pip'" in capsys.readouterr().out
+
+
+def test_the_size_of_a_cuda_build_is_told_where_pip_may_take_it():
+    small, large = 5 * explain.GIB, 50 * explain.GIB
+    assert explain.size(gpu=False, unsure=False, free=small).endswith("1.5 GB on disk.")
+    told = explain.size(gpu=False, unsure=True, free=small)
+    assert "pip may take a CUDA build" in told and "; 5.0 GiB are free." in told
+    assert "are free" not in explain.size(gpu=False, unsure=True, free=large)
+    assert "Several GB to download" in explain.size(gpu=True, unsure=True, free=large)
 
 
 def test_a_python_that_would_install_elsewhere_is_not_usable(course):
@@ -250,7 +315,16 @@ def test_a_disk_that_fills_up_is_told(course):
             "ERROR: No matching distribution found for torch==2.13.0",
             "Repeat the same command when you are online",
         ),
-        ("ERROR: No matching distribution found for torch==2.13.0", "with another Python"),
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 "
+            "(from versions: none)\nERROR: No matching distribution found for torch==2.13.0",
+            "offers no torch at all for Python",
+        ),
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 "
+            "(from versions: 2.2.0)\nERROR: No matching distribution found for torch==2.13.0",
+            "has other versions only for Python",
+        ),
         ("ERROR: Read-only file system: 'x'", "Copy the course into a folder"),
         ("ERROR: No matching distribution found for torchvision-x", "repeat the same command"),
     ],

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_notebook_is_found_by_its_name_or_a_part_of_it(course, name):
 def test_an_unknown_notebook_is_met_with_those_there_are(course):
     sentence = (
         r"^The notebook 'foo' was asked for\. No notebook has that name\. "
-        r"Name one of these: 01_storage_and_stride, 02_views\.$"
+        r"Name one of these: 01_storage_and_stride, 02_views; later chapters are coming\.$"
     )
     with pytest.raises(CourseError, match=sentence):
         lab.choose_notebook(course, name="foo")
@@ -114,6 +115,7 @@ def test_jupyterlab_may_choose_a_port_unless_one_is_named(course):
     assert f"--ServerApp.root_dir={course}" in free
     assert f"--LabApp.default_url=/lab/tree/{FIRST}" in free
     assert "--ServerApp.open_browser=False" in free
+    assert "--LabApp.news_url=None" in free
     assert "--ServerApp.open_browser=True" in fixed
 
 
@@ -158,8 +160,16 @@ except CourseError as problem:
 """
 
 
+LOUD_KERNEL = """
+import os, pathlib, sys
+if "ipykernel_launcher" in sys.orig_argv:
+    os.write(2, b"the kernel says\\n")
+    pathlib.Path(os.environ["SPOKEN"]).touch()
+"""
+
+
 @contextmanager
-def serving(root: Path, *more: str) -> Iterator[subprocess.Popen]:
+def serving(root: Path, *more: str, **settings: str) -> Iterator[subprocess.Popen]:
     """A JupyterLab whose own folders are kept out of the home of whoever runs the tests."""
     own = {
         f"JUPYTER_{name}_DIR": str(root / "jupyter" / name.lower())
@@ -167,7 +177,7 @@ def serving(root: Path, *more: str) -> Iterator[subprocess.Popen]:
     }
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, root, *more],
-        env={**os.environ, **own, "PYTHONUTF8": "1"},
+        env={**os.environ, **own, **settings, "PYTHONUTF8": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -179,10 +189,15 @@ def serving(root: Path, *more: str) -> Iterator[subprocess.Popen]:
             server.kill()
 
 
+def address_of(server: subprocess.Popen) -> str:
+    assert server.stdout.readline() == "Starting JupyterLab ...\n"
+    return re.fullmatch(r"JupyterLab is at (http://\S+)\n", server.stdout.readline())[1]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signal that stands for Ctrl+C alone")
 def test_jupyterlab_opens_the_notebook_and_one_ctrl_c_ends_it(course):
     with serving(course) as server:
-        address = re.fullmatch(r"JupyterLab is at (http://\S+)\n", server.stdout.readline())[1]
+        address = address_of(server)
         assert f"/lab/tree/{FIRST}?token=" in address
         with urllib.request.urlopen(address, timeout=120) as page:
             assert page.status == 200 and "JupyterLab" in page.read().decode()
@@ -193,6 +208,43 @@ def test_jupyterlab_opens_the_notebook_and_one_ctrl_c_ends_it(course):
     assert chatter == ""
     log = (course / ".insidetorch" / "jupyterlab.log").read_text(encoding="utf-8")
     assert "Serving notebooks from local directory" in log
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal that stands for Ctrl+C alone")
+def test_a_kernels_messages_stay_out_of_the_terminal(course):
+    (course / "notebooks" / "sitecustomize.py").write_text(LOUD_KERNEL, encoding="utf-8")
+    spoken = course / "spoken"
+    settings = {"PYTHONPATH": str(course / "notebooks"), "SPOKEN": str(spoken)}
+    with serving(course, **settings) as server:
+        address = urlsplit(address_of(server))
+        api = f"http://{address.netloc}/api/kernels"
+        made = urllib.request.Request(f"{api}?{address.query}", method="POST")
+        urllib.request.urlopen(made, timeout=120).close()
+        while not spoken.exists():
+            pass
+        server.send_signal(signal.SIGINT)
+        chatter = server.communicate(timeout=300)[1]
+    assert chatter == ""
+    log = (course / ".insidetorch" / "jupyterlab.log").read_text(encoding="utf-8")
+    assert "the kernel says" in log
+
+
+def test_a_second_jupyterlab_names_the_first_and_keeps_its_log(course):
+    log = course / ".insidetorch" / "jupyterlab.log"
+    with serving(course) as first:
+        address = address_of(first)
+        with urllib.request.urlopen(address, timeout=120):
+            before = log.read_text(encoding="utf-8")
+        with serving(course) as second:
+            assert second.stdout.readline() == "Starting JupyterLab ...\n"
+            told = re.fullmatch(
+                r"JupyterLab of this course is already open at (\S+)\n", second.stdout.readline()
+            )[1]
+            assert urlsplit(told).netloc.split(":")[1] == urlsplit(address).netloc.split(":")[1]
+            assert urlsplit(told).query == urlsplit(address).query
+            assert second.stdout.readline() == "This is a second one.\n"
+            assert second.stdout.readline().startswith("JupyterLab is at ")
+    assert log.read_text(encoding="utf-8").startswith(before)
 
 
 def test_a_jupyterlab_that_does_not_start_names_its_log(course):

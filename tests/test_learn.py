@@ -38,6 +38,11 @@ def memory(tmp_path, monkeypatch):
     return tmp_path / ".insidetorch" / "progress.json"
 
 
+def said(prediction_id: str) -> str | None:
+    answer = progress.remembered("predictions", prediction_id)
+    return answer["said"] if answer else None
+
+
 def answer(question, choice: str):
     question.choice.value = choice
     question.commit.click()
@@ -53,8 +58,8 @@ def test_nothing_is_revealed_before_the_answer(memory):
 
 
 def test_a_wrong_answer_meets_its_misconception(memory):
-    said = answer(ask(), "(3, 1)")
-    assert said == (
+    told = answer(ask(), "(3, 1)")
+    assert told == (
         "✗ You said (3, 1). That is the contiguous order.\n"
         "→ torch says (1, 4). clone keeps the order."
     )
@@ -64,8 +69,8 @@ def test_a_wrong_answer_meets_its_misconception(memory):
 
 
 def test_a_right_answer_is_told_why(memory):
-    said = answer(ask(), "(1, 4)")
-    assert said == "✓ You said (1, 4), and so does torch. clone keeps the order."
+    told = answer(ask(), "(1, 4)")
+    assert told == "✓ You said (1, 4), and so does torch. clone keeps the order."
 
 
 def test_an_answer_is_final_and_remembered(memory):
@@ -83,7 +88,7 @@ def test_a_learner_can_be_asked_again(memory):
     assert question.again.layout.display == ""
     question.again.click()
     assert question.view.status == "" and question.commit.disabled and not question.choice.disabled
-    assert answer(question, "(1, 4)").startswith("✓") and progress.said("1.6") == "(1, 4)"
+    assert answer(question, "(1, 4)").startswith("✓") and said("1.6") == "(1, 4)"
 
 
 def test_code_in_a_question_and_large_numbers_are_set_as_such():
@@ -117,14 +122,14 @@ def test_outside_a_course_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.delenv("INSIDETORCH_PROGRESS", raising=False)
     monkeypatch.chdir(tmp_path)
     assert "You said" in answer(ask(), "(3, 1)")
-    assert list(tmp_path.iterdir()) == [] and progress.said("1.6") is None
+    assert list(tmp_path.iterdir()) == [] and said("1.6") is None
 
 
 def test_another_place_can_be_named(tmp_path, monkeypatch):
     file = tmp_path / "глубина 深" / "mine.json"
     monkeypatch.setenv("INSIDETORCH_PROGRESS", str(file))
     answer(ask(), "(3, 1)")
-    assert progress.said("1.6") == "(3, 1)" and file.exists()
+    assert said("1.6") == "(3, 1)" and file.exists()
     assert {path.name for path in file.parent.iterdir()} == {"mine.json", "mine.json.lock"}
 
 
@@ -133,7 +138,7 @@ def test_a_broken_memory_is_kept_aside_and_never_stops_the_learner(memory, broke
     memory.parent.mkdir()
     memory.write_text(broken, encoding="utf-8")
     assert "You said" in answer(ask(), "(3, 1)")
-    assert progress.said("1.6") == "(3, 1)"
+    assert said("1.6") == "(3, 1)"
     aside = [p.read_text(encoding="utf-8") for p in memory.parent.glob("*.broken-*")]
     assert aside == ([broken] if broken else [])
 
@@ -150,8 +155,8 @@ def test_an_answer_that_cannot_be_saved_is_revealed_and_told(memory, monkeypatch
         raise OSError("No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    said = answer(ask(), "(3, 1)")
-    assert said.startswith("✗ You said") and said.endswith("(Not saved: No space left on device)")
+    told = answer(ask(), "(3, 1)")
+    assert told.startswith("✗ You said") and told.endswith("(Not saved: No space left on device)")
 
 
 def test_a_memory_that_cannot_be_read_now_is_not_overwritten(memory, monkeypatch):
@@ -171,14 +176,14 @@ def test_a_memory_that_cannot_be_read_now_is_not_overwritten(memory, monkeypatch
 def test_an_odd_answer_in_the_memory_is_no_answer(memory, odd):
     memory.parent.mkdir()
     memory.write_text(f'{{"predictions": {odd}}}', encoding="utf-8")
-    assert progress.said("1.6") is None and ask().view.status == ""
+    assert ask().view.status == ""
 
 
 KEEP = """
 import sys
-from insidetorch.learn.progress import keep_prediction
+from insidetorch.learn.progress import keep
 for number in range(40):
-    keep_prediction(f"1.{sys.argv[1]}{number}", "x", right=True)
+    keep("predictions", f"1.{sys.argv[1]}{number}", {"said": "x", "right": True})
 """
 
 

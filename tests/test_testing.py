@@ -50,7 +50,7 @@ def test_the_steps_come_in_their_order(course):
     assert steps["unit tests"].command == ("pytest", "tests", "--ignore=tests/browser")
     assert steps["build --check"].command == ("coursekit", "build", "--check")
     assert steps["notebooks"].command == ("pytest", "--nbval", "notebooks")
-    assert steps["browser tests"].command == ("pytest", "--reruns=1", "-rR", "tests/browser")
+    assert steps["browser tests"].command == ("pytest", "-v", "--reruns=1", "-rR", "tests/browser")
 
 
 def test_solutions_are_run_when_there_are_any(course):

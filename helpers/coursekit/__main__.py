@@ -19,8 +19,35 @@ def main(argv: list[str]) -> int:
         )
         return 2
     command, *rest = argv
-    # Imported only now: `lab` must not need what an author needs.
-    return import_module(MODULES[command]).main(rest)
+    try:
+        # Imported only now: `lab` must not need what an author needs.
+        return import_module(MODULES[command]).main(rest)
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        return 130
+    except ImportError as problem:
+        if (problem.name or "").split(".")[0] in ("coursekit", "insidetorch"):
+            raise
+        print(damaged(command, problem), file=sys.stderr)
+        return 1
+
+
+def damaged(command: str, problem: ImportError) -> str:
+    """Says what to do about a package that cannot be imported.
+
+    Where it is one of the course's own environment, its stamp is dropped: the next run repairs it.
+    """
+    # Imported only now, so that Ctrl+C finds `main` soon after the start.
+    from . import environment
+
+    if environment.forget_stamp(environment.ROOT):
+        remedy = f"Repeat `python course.py {command}`: it repairs the environment first."
+    else:
+        remedy = "Install it there, or run course.py with another Python."
+    return (
+        f"`course.py {command}` was to be run by {sys.executable}. A package there is damaged or "
+        f"missing ({problem}). {remedy}"
+    )
 
 
 if __name__ == "__main__":

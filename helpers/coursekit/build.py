@@ -14,6 +14,8 @@ from .bring_back import bring_back, why_not_back
 from .compare import differences
 from .errors import CourseError
 from .execute import CellFailed, execute, keep_measured
+from .exercises.build import build_exercises, check_exercises
+from .exercises.parse import find_sets
 from .findings import Finding
 from .launcher import parser
 from .notebook import (
@@ -57,6 +59,8 @@ def _run(options: Namespace, root: Path) -> int:
     for lesson in lessons:
         try:
             print(build(lesson, force=options.force))
+            if lesson.name in find_sets(root):
+                print(build_exercises(root, lesson.name, force=options.force))
         except CourseError as error:
             failed = True
             print(error, file=sys.stderr)
@@ -151,6 +155,8 @@ def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool) -> int:
             plan = make_plan(lesson)
             plans.append(plan)
             found += _findings(plan)
+            if lesson.name in find_sets(root):
+                found += check_exercises(root, lesson.name)
         except CourseError as error:
             found.append(str(error))
     if found:

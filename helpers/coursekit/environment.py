@@ -11,8 +11,10 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
-from importlib import metadata, util
+from importlib import metadata
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,18 +82,31 @@ def fault_of(requirement: str) -> str | None:
         return f"{name} is not installed"
     if not satisfies(version, bounds):
         return f"{name} {version} is not within {bounds}"
+    if _file_of(name.replace("-", "_")) is None:
+        return f"{name} is damaged: its files are gone"
     return None
+
+
+def course_fault(root: Path) -> str | None:
+    """Why does the running Python not find this course's insidetorch? None where it does."""
+    file = _file_of("insidetorch")
+    if file is None:
+        return "insidetorch is not installed"
+    if not Path(file).resolve().is_relative_to(root / "helpers"):
+        return f"insidetorch is the one of another folder ({file})"
+    return None
+
+
+def _file_of(module: str) -> str | None:
+    # Not util.find_spec: that finds what course.py has loaded, even from outside of sys.path.
+    spec = PathFinder.find_spec(module)
+    return spec.origin if spec else None
 
 
 def missing(root: Path, *, extra: str) -> list[str]:
     """What does the running Python lack for the course in `root`? Returns one phrase for each."""
     faults = [fault_of(each) for each in requirements(settings_of(root), extra=extra)]
-    spec = util.find_spec("insidetorch")
-    if spec is None:
-        faults.append("insidetorch is not installed")
-    elif not Path(spec.origin or "").resolve().is_relative_to(root / "helpers"):
-        faults.append(f"insidetorch is the one of another folder ({spec.origin})")
-    return [fault for fault in faults if fault]
+    return [fault for fault in [*faults, course_fault(root)] if fault]
 
 
 def venv_of(root: Path) -> Path:
@@ -102,6 +117,44 @@ def venv_of(root: Path) -> Path:
 def venv_python(root: Path) -> Path:
     """Where is the Python of the course's own environment?"""
     return venv_of(root) / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def site_packages(venv: Path) -> list[Path]:
+    """Where does an environment keep its packages?"""
+    return [*venv.glob("lib/*/site-packages"), *venv.glob("Lib/site-packages")]
+
+
+def is_own(root: Path) -> bool:
+    """Is the running Python that of the course's own environment?"""
+    return Path(sys.prefix).resolve() == venv_of(root).resolve()
+
+
+def venv_lacks(root: Path, *, extra: str) -> list[str]:
+    """What does the course's own Python lack, as `missing` tells it?"""
+    question = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); from coursekit import environment; "
+        "sys.path.remove(sys.argv[1]); "
+        "print(json.dumps(environment.missing(environment.Path(sys.argv[2]), extra=sys.argv[3])))"
+    )
+    command = [venv_python(root), "-I", "-c", question, ROOT / "helpers", root, extra]
+    answer = subprocess.run(command, capture_output=True)
+    return json.loads(answer.stdout) if answer.returncode == 0 else ["its Python fails"]
+
+
+def venv_fault(root: Path) -> str | None:
+    """Why can the Python of the course's own environment not install into it? None where it can."""
+    question = "import pip, sys; sys.exit(sys.prefix == sys.base_prefix and 'It is no environment')"
+    try:
+        answer = subprocess.run(
+            [venv_python(root), "-I", "-c", question],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as error:
+        return str(error)
+    said = answer.stderr.strip() or f"It has ended with status {answer.returncode}"
+    return said if answer.returncode else None
 
 
 def venv_state(root: Path) -> str:
@@ -115,12 +168,7 @@ def venv_state(root: Path) -> str:
         return "absent"
     if not (venv / "pyvenv.cfg").is_file():
         return "foreign"
-    question = "import pip, sys; sys.exit(sys.prefix == sys.base_prefix)"
-    try:
-        answer = subprocess.run([venv_python(root), "-I", "-c", question], capture_output=True)
-    except OSError:
-        return "broken"
-    return "usable" if answer.returncode == 0 else "broken"
+    return "broken" if venv_fault(root) else "usable"
 
 
 def stamp_of(root: Path, *, extra: str, gpu: bool) -> dict:
@@ -128,8 +176,7 @@ def stamp_of(root: Path, *, extra: str, gpu: bool) -> dict:
     settings = settings_of(root)
     parts = [settings["project"], settings["tool"]["insidetorch"], settings["tool"]["setuptools"]]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    # The folder counts: an environment that was moved along with the course still points back.
-    return {"extra": extra, "gpu": gpu, "root": str(root), "pyproject": digest}
+    return {"extra": extra, "gpu": gpu, "pyproject": digest}
 
 
 def read_stamp(root: Path) -> dict:
@@ -145,6 +192,17 @@ def write_stamp(root: Path, stamp: dict) -> None:
     """Says that the installation is complete. The last thing that it does."""
     text = json.dumps(stamp, indent=1, ensure_ascii=False) + "\n"
     (venv_of(root) / ".course.json").write_text(text, encoding="utf-8", newline="\n")
+
+
+def forget_stamp(root: Path) -> bool:
+    """Drops the stamp where the running Python is the course's own; tells whether it is.
+
+    The next run of course.py then repairs the environment.
+    """
+    own = is_own(root)
+    if own:
+        (venv_of(root) / ".course.json").unlink(missing_ok=True)
+    return own
 
 
 def covers(stamp: dict, wanted: dict) -> bool:

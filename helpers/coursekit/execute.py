@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -55,8 +56,10 @@ class InterruptibleLoop(asyncio.SelectorEventLoop):
         raise NotImplementedError
 
 
-def execute(notebook: NotebookNode, *, folder: Path) -> NotebookNode:
-    """Run a notebook in `folder` and return a copy with tidy outputs.
+def execute(
+    notebook: NotebookNode, *, folder: Path, env: Mapping[str, str] | None = None
+) -> NotebookNode:
+    """Run a notebook in `folder`, `env` added to its environment; return a copy with tidy outputs.
 
     Raises CellFailed where a cell raises, takes too long, or ends the kernel, and
     KeyboardInterrupt, the kernel ended, on Ctrl+C.
@@ -73,10 +76,10 @@ def execute(notebook: NotebookNode, *, folder: Path) -> NotebookNode:
         on_cell_execute=lambda cell, cell_index: at.update(index=cell_index),
     )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
-        env = os.environ | kernel_environment(Path(temporary))
+        whole = os.environ | kernel_environment(Path(temporary)) | dict(env or {})
         try:
             with asyncio.Runner(loop_factory=InterruptibleLoop) as runner:
-                runner.run(_run(client, folder=folder, env=env))
+                runner.run(_run(client, folder=folder, env=whole))
         except CellExecutionError as error:
             raise CellFailed(at["index"], f"raised {error.ename}: {error.evalue}") from None
         except CellTimeoutError:

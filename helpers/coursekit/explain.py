@@ -14,15 +14,37 @@ WAITING = "Another course.py (process {owner}) is installing. Waiting for it."
 ROOM_NEEDED = {"cpu": 2 * GIB, "gpu": 9 * GIB}
 
 
-def announcement(venv: Path, *, state: str, lacks: list[str], cuda: bool) -> str:
-    """What will be installed, why, where, and how big is it?"""
-    begun = {"usable": " is completed", "broken": " is broken and is made anew"}
+def announcement(venv: Path, *, state: str, lacks: list[str], fault: str | None) -> str:
+    """What is made or completed, where, and why?
+
+    `lacks` is what the environment lacks where it is "usable", else what the running Python lacks;
+    `fault` is why a "broken" environment cannot be used.
+    """
     why = "; ".join(lacks[:3]) + (f"; and {len(lacks) - 3} more" if len(lacks) > 3 else "")
-    more = ", several GB where pip finds only its CUDA build" if cuda else ""
+    if state == "usable":
+        reason = f" ({why})" if why else ""
+        return f"The course completes its own Python environment in {venv}{reason}."
+    lines = [f"The course makes its own Python environment in {venv}"]
+    if fault:
+        lines += [f"The one that is there cannot be used, and is made anew. It said: {fault}"]
+    lines += [f"{sys.executable} stays as it is; it lacks what is needed ({why or 'CUDA'})."]
+    return "\n".join(lines)
+
+
+def size(*, gpu: bool, unsure: bool, free: int) -> str:
+    """How much is there to download, and how much disk does it take?
+
+    `unsure` where pip may take the CUDA build unasked; `free` is the free disk in bytes.
+    """
+    if gpu:
+        return "Several GB to download, 9 GB on disk."
+    usual = "About 200 MB to download, 1.5 GB on disk."
+    if not unsure:
+        return usual
+    room = f"; {free / GIB:.1f} GiB are free" if free < ROOM_NEEDED["gpu"] else ""
     return (
-        f"{sys.executable} stays as it is. It cannot run the course ({why or 'no CUDA build'}).\n"
-        f"The course's own environment{begun.get(state, ' is made')}: {venv}\n"
-        f"About 200 MB to download, 1.5 GB on disk with the CPU build of PyTorch{more}."
+        f"{usual}\nPyTorch's index of CPU builds did not answer, so pip may take a CUDA build: "
+        f"several GB to download, 9 GB on disk{room}. Ctrl+C stops it."
     )
 
 
@@ -47,10 +69,17 @@ def pip(said: str, *, torch: str, venv: Path) -> str:
             f"that has the packages already."
         )
     if torch and re.search(r"No matching distribution found for torch\b", said):
+        here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+        if "from versions: none" in said:
+            return (
+                f"pip was asked for {torch}. The package index in use offers no torch at all for "
+                f"{here}. Check the network, a proxy, and PIP_INDEX_URL and PIP_NO_INDEX (`pip "
+                f"config list` shows them), and repeat the same command."
+            )
         return (
-            f"pip was asked for {torch}. It found none for Python {platform.python_version()} on "
-            f"{platform.system()} {platform.machine()}. Remove {venv} and run course.py with "
-            f"another Python, such as python3.13 course.py, or py -3.13 course.py on Windows."
+            f"pip was asked for {torch}. The package index has other versions only for {here}. "
+            f"Remove {venv} and run course.py with another Python, such as python3.13 course.py, "
+            f"or py -3.13 course.py on Windows."
         )
     if re.search(r"Permission denied|Read-only file system", said):
         return os_error(PermissionError(f"{venv} cannot be written"), venv.parent)

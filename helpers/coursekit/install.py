@@ -1,7 +1,7 @@
 """How does a bare machine get the course's own environment, and how is a half-finished one mended?
 
-Standard library only. Everything is written below the course's folder, by the Python of the
-course's own environment. pip finishes what it had begun, so mending is installing again.
+Standard library only. Nothing is installed outside the course's folder. The Python of the course's
+own environment does it, and pip finishes what it had begun, so mending is installing again.
 """
 
 from __future__ import annotations
@@ -47,30 +47,42 @@ def ensure(root: Path, *, extra: str, gpu: bool, lacks: list[str]) -> Path:
 
 
 def _ready(root: Path, wanted: dict) -> bool:
-    covered = environment.covers(environment.read_stamp(root), wanted)
-    return covered and environment.venv_state(root) == "usable"
+    return (
+        environment.covers(environment.read_stamp(root), wanted)
+        and environment.venv_state(root) == "usable"
+        and not environment.venv_lacks(root, extra=wanted["extra"])
+    )
 
 
 def _install(root: Path, wanted: dict, *, lacks: list[str]) -> None:
     venv = environment.venv_of(root)
+    settings = environment.settings_of(root)
     state = environment.venv_state(root)
     gpu = wanted["gpu"] or bool(environment.read_stamp(root).get("gpu"))
     cpu_index = sys.platform == "linux" and not gpu and answers(CPU_INDEX + "/torch/")
-    cuda = sys.platform == "linux" and not cpu_index
-    if state != "usable":
+    if state == "usable":
+        lacks = environment.venv_lacks(root, extra=wanted["extra"])
+    else:
         _refuse_where_it_cannot_be(root, state, room=explain.ROOM_NEEDED["gpu" if gpu else "cpu"])
-    print(explain.announcement(venv, state=state, lacks=lacks, cuda=cuda), flush=True)
+    fault = environment.venv_fault(root) if state == "broken" else None
+    print(explain.announcement(venv, state=state, lacks=lacks, fault=fault), flush=True)
+    if wanted["gpu"] or state != "usable" or any(each.startswith("torch ") for each in lacks):
+        unsure = sys.platform == "linux" and not cpu_index
+        free = shutil.disk_usage(root).free
+        print(explain.size(gpu=gpu, unsure=unsure, free=free), flush=True)
     (venv / ".course.json").unlink(missing_ok=True)
     if state == "usable":
         forget_unfinished(venv)
     else:
         _make_venv(venv, clear=state == "broken")
-    torch = f"torch=={environment.tested_torch(environment.settings_of(root))}"
+    torch = f"torch=={environment.tested_torch(settings)}"
     index = ["--extra-index-url", CPU_INDEX] if cpu_index else []
     # A CPU build counts as the same version, so only force replaces it by the other build.
     force = ["--force-reinstall"] if wanted["gpu"] else []
     _pip(root, ["install", *index, *force, torch], torch=torch)
-    _pip(root, ["install", *index, "-e", f".[{wanted['extra']}]"], torch=torch)
+    rest = environment.requirements(settings, extra=wanted["extra"])
+    _pip(root, ["install", *index, *rest], torch=torch)
+    point_to_course(root)
     environment.write_stamp(root, {**wanted, "gpu": gpu})
     print("Everything is installed.", flush=True)
 
@@ -120,6 +132,17 @@ def _make_venv(venv: Path, *, clear: bool) -> None:
         raise CourseError(explain.pip(said, torch="", venv=venv))
 
 
+def point_to_course(root: Path) -> None:
+    """Makes the environment's Python find the course's package in helpers/.
+
+    Python reads this file in the encoding of the locale, so it must hold ASCII only, wherever the
+    course lies: the path is relative. `pip install -e` would write an absolute one.
+    """
+    for site in environment.site_packages(environment.venv_of(root)):
+        line = Path(os.path.relpath(root / "helpers", site)).as_posix() + "\n"
+        (site / "insidetorch.pth").write_text(line, encoding="ascii", newline="\n")
+
+
 def forget_unfinished(venv: Path) -> list[str]:
     """Makes pip install again what an interrupted run left incomplete; returns those names.
 
@@ -128,11 +151,8 @@ def forget_unfinished(venv: Path) -> list[str]:
     dist-info folder of such a package is removed.
     """
     names = []
-    installed = [
-        *venv.glob("lib/*/site-packages/*.dist-info"),
-        *venv.glob("Lib/site-packages/*.dist-info"),
-    ]
-    for info in sorted(installed):
+    sites = environment.site_packages(venv)
+    for info in sorted(info for site in sites for info in site.glob("*.dist-info")):
         if not _is_complete(info):
             shutil.rmtree(info)
             names.append(info.name.removesuffix(".dist-info"))

@@ -7,14 +7,19 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from . import labcheck, machine
 from .environment import ROOT
 from .errors import CourseError
 from .launcher import parser
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,9 +68,10 @@ def choose_notebook(root: Path, *, name: str | None) -> str:
     found = whole or [path for path, stem in known.items() if asked in stem]
     if len(found) != 1:
         meant = "No notebook has" if not found else "More than one notebook has"
+        coming = "" if found else "; later chapters are coming"
         raise CourseError(
             f"The notebook {name!r} was asked for. {meant} that name. "
-            f"Name one of these: {', '.join(found or known.values())}."
+            f"Name one of these: {', '.join(found or known.values())}{coming}."
         )
     return found[0]
 
@@ -124,6 +130,8 @@ def options(root: Path, notebook: str, *, port: int | None, browser: bool) -> li
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/lab/tree/{quote(notebook)}",
         f"--ServerApp.open_browser={browser}",
+        # No question about news of Jupyter at each start.
+        "--LabApp.news_url=None",
     ]
     if port is not None:
         given += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
@@ -133,17 +141,34 @@ def options(root: Path, notebook: str, *, port: int | None, browser: bool) -> li
     return given
 
 
-def logging_to(log: Path) -> str:
-    """The option that keeps JupyterLab's messages out of the terminal."""
-    file = {
-        "class": "logging.FileHandler",
-        "filename": str(log),
-        "encoding": "utf-8",
-        "formatter": "console",
-    }
-    # The server and its extension each set up logging anew, so both must name both.
-    loggers = {name: {"level": "INFO", "handlers": ["file"]} for name in ("ServerApp", "LabApp")}
-    return f"--Application.logging_config={ {'handlers': {'file': file}, 'loggers': loggers} }"
+@contextmanager
+def stderr_into(log: Path, *, anew: bool) -> Iterator[None]:
+    """What this process and its kernels write to stderr goes into `log` from here on.
+
+    After the block too, as threads of the server speak late; an exception gets the terminal back.
+    """
+    terminal = os.dup(2)
+    with log.open("w" if anew else "a", encoding="utf-8") as file:
+        sys.stderr.flush()
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    except BaseException:
+        sys.stderr.flush()
+        os.dup2(terminal, 2)
+        raise
+    finally:
+        os.close(terminal)
+
+
+def open_already(root: Path) -> str | None:
+    """At which address is a JupyterLab of this course open? None where none is known."""
+    from jupyter_server.serverapp import list_running_servers
+
+    for server in list_running_servers():
+        if Path(server.get("root_dir", "")) == root:
+            return f"{server['url']}lab?token={server['token']}"
+    return None
 
 
 def serve(root: Path, notebook: str, *, port: int | None, browser: bool) -> None:
@@ -151,32 +176,40 @@ def serve(root: Path, notebook: str, *, port: int | None, browser: bool) -> None
 
     Raises CourseError where JupyterLab does not start.
     """
+    print("Starting JupyterLab ...", flush=True)
     from jupyterlab.labapp import LabApp
 
+    other = open_already(root)
+    if other:
+        print(f"JupyterLab of this course is already open at {other}\nThis is a second one.")
     log = root / ".insidetorch" / "jupyterlab.log"
     log.parent.mkdir(exist_ok=True)
-    log.write_text("", encoding="utf-8")
     opens = browser and machine.has_browser()
-    try:
-        server = LabApp.initialize_server(
-            argv=[*options(root, notebook, port=port, browser=opens), logging_to(log)]
-        )
-    except SystemExit:
-        raise CourseError(
-            f"JupyterLab was to be started in {root}. It has stopped at once. "
-            f"The reason is in {log}."
-        ) from None
+    with stderr_into(log, anew=not other):
+        try:
+            server = LabApp.initialize_server(
+                argv=options(root, notebook, port=port, browser=opens)
+            )
+        except SystemExit:
+            raise CourseError(
+                f"JupyterLab was to be started in {root}. It has stopped at once. "
+                f"The reason is in {log}."
+            ) from None
+        _run_until_stopped(server, log=log, no_browser=browser and not opens)
+    print("\nJupyterLab has stopped. Come back with: python course.py lab")
+
+
+def _run_until_stopped(server: ServerApp, *, log: Path, no_browser: bool) -> None:
     # JupyterLab would ask whether it is meant; one Ctrl+C is enough here. An exception from the
     # handler could be lost in a callback, so it asks the server to stop.
     signal.signal(signal.SIGINT, lambda _signal, _frame: server.stop(from_signal=True))
 
     def announce() -> None:
         print(f"JupyterLab is at {server.public_url}")
-        if browser and not opens:
+        if no_browser:
             print("No browser was found here. Open that address in one.")
         print(f"Ctrl+C here stops it. Its messages are in {log}", flush=True)
 
     # The server listens only once its loop runs, and the loop keeps the order of what it is given.
     server.io_loop.add_callback(announce)
     server.start()
-    print("\nJupyterLab has stopped. Come back with: python course.py lab")

@@ -6,13 +6,12 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 from . import environment, machine
 from .environment import ROOT
 
-REPAIR = "delete the folder .venv and run `python course.py lab` again"
 SHOWN = ("jupyterlab", "ipykernel", "ipywidgets", "anywidget", "matplotlib", "numpy")
 WIDGET_EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "anywidget")
 
@@ -29,18 +28,22 @@ class Finding:
     def __str__(self) -> str:
         if self.found is not None:
             return f"ok       {self.name}: {self.found}"
-        optional = "" if self.needed else " (optional)"
-        return f"missing  {self.name}{optional}: {self.remedy}"
+        return f"{'missing ' if self.needed else 'optional'} {self.name}: {self.remedy}"
 
 
 def main() -> int:
-    """Prints one line for each thing, and returns 0 where all that is needed is here, else 1."""
+    """Prints one line for each thing, and returns 0 where all that is needed is here, else 1.
+
+    Installs nothing. In the course's own environment a fault makes the next run repair it.
+    """
     findings = look(ROOT)
     for finding in findings:
         print(finding)
-    lacking = [each.name for each in findings if each.needed and each.found is None]
+    lacking = [each for each in findings if each.needed and each.found is None]
     if lacking:
-        print(f"The course cannot run as it should: {', '.join(lacking)} missing.")
+        begin = "Repair" if environment.forget_stamp(ROOT) else "Install"
+        print("The course cannot run as it should.")
+        print(f"{begin} what is missing with: python course.py lab")
         return 1
     print("Everything that the course needs is here. Open it with: python course.py lab")
     return 0
@@ -54,22 +57,24 @@ def look(root: Path) -> list[Finding]:
         for each in environment.requirements(settings, extra="lab")
     )
     tested = environment.tested_torch(settings)
+    fault = environment.course_fault(root)
     return [
         Finding("Python", f"{platform.python_version()} ({sys.executable})", ""),
         torch_finding(bounds["torch"], tested=tested),
         *(package_finding(name, bounds[name]) for name in SHOWN),
+        Finding("insidetorch", None if fault else str(root / "helpers"), str(fault)),
         attempt("widget self-test", make_widgets),
         *(extension_finding(name) for name in WIDGET_EXTENSIONS),
         Finding(
             "C++ compiler",
             "found" if machine.has("compiler") else None,
-            "chapter 5 shows more with g++, clang++ or Visual Studio's cl; the rest needs none",
+            "not found; only chapter 5 shows more with g++, clang++ or Visual Studio's cl",
             needed=False,
         ),
         Finding(
             "browser",
             "found" if machine.has_browser() else None,
-            "open the address that `python course.py lab` prints, on any machine that reaches it",
+            "not found; open the address that `python course.py lab` prints in any",
             needed=False,
         ),
     ]
@@ -79,7 +84,7 @@ def torch_finding(bounds: str, *, tested: str) -> Finding:
     """Is torch here, within its bounds, and is it the version that the course was tested with?"""
     fault = environment.fault_of(f"torch{bounds}")
     if fault:
-        return Finding("torch", None, f"{fault}; {REPAIR}")
+        return Finding("torch", None, fault)
 
     def version() -> str:
         import torch
@@ -93,9 +98,16 @@ def torch_finding(bounds: str, *, tested: str) -> Finding:
 
 
 def package_finding(name: str, bounds: str) -> Finding:
-    """Is a package here, within its bounds?"""
+    """Is a package here, within its bounds, and can it be imported?"""
     fault = environment.fault_of(name + bounds)
-    return Finding(name, None if fault else metadata.version(name), f"{fault}; {REPAIR}")
+    if fault:
+        return Finding(name, None, fault)
+
+    def version() -> str:
+        import_module(name)
+        return metadata.version(name)
+
+    return attempt(name, version)
 
 
 def attempt(name: str, action: Callable[[], str]) -> Finding:
@@ -103,7 +115,7 @@ def attempt(name: str, action: Callable[[], str]) -> Finding:
     try:
         return Finding(name, action(), "")
     except Exception as error:
-        return Finding(name, None, f"{type(error).__name__}: {error}; {REPAIR}")
+        return Finding(name, None, f"{type(error).__name__}: {error}")
 
 
 def make_widgets() -> str:
@@ -121,8 +133,14 @@ def make_widgets() -> str:
 
 def extension_finding(name: str) -> Finding:
     """Does JupyterLab see the browser's half of the widgets?"""
-    from jupyter_core.paths import jupyter_path
 
-    seen = [Path(folder, name) for folder in jupyter_path("labextensions")]
-    found = next((str(path) for path in seen if (path / "package.json").is_file()), None)
-    return Finding(f"JupyterLab extension {name}", found, REPAIR)
+    def folder() -> str:
+        from jupyter_core.paths import jupyter_path
+
+        seen = [Path(folder, name) for folder in jupyter_path("labextensions")]
+        found = next((path for path in seen if (path / "package.json").is_file()), None)
+        if found is None:
+            raise FileNotFoundError("JupyterLab does not see it")
+        return str(found)
+
+    return attempt(f"JupyterLab extension {name}", folder)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import environment, install
+from . import environment, install, labcheck
 from .environment import ROOT
 from .errors import CourseError
 
@@ -27,8 +27,8 @@ Inside PyTorch: see the real PyTorch runtime in executable notebooks.
   python course.py test            run every check of the course (for authors)
   python course.py build           build the notebooks from their sources (for authors)
 
-The first run makes an environment in the folder .venv, and writes nowhere else. Where the Python
-that runs course.py has all packages already, that one is used.
+The first run makes an environment in the folder .venv, and installs nothing outside this folder.
+Where the Python that runs course.py has all packages already, that one is used.
 """
 
 
@@ -78,6 +78,8 @@ def main(argv: Sequence[str]) -> int:
         print(OVERVIEW)
         return 0
     try:
+        if args.command == "lab" and args.check:
+            return check(ROOT)
         python = choose_python(ROOT, extra=NEEDS[args.command], gpu=args.gpu)
     except CourseError as problem:
         print(problem, file=sys.stderr)
@@ -97,6 +99,19 @@ def choose_python(root: Path, *, extra: str, gpu: bool) -> Path:
     if not lacks and not gpu:
         return Path(sys.executable)
     return install.ensure(root, extra=extra, gpu=gpu, lacks=lacks)
+
+
+def check(root: Path) -> int:
+    """Carries out `lab --check`, which installs nothing, and returns its exit status.
+
+    The course's own Python answers where the running one cannot run the course.
+    """
+    lacks = environment.missing(root, extra="lab")
+    if lacks and not environment.is_own(root) and environment.venv_state(root) == "usable":
+        # By way of course.py, as a damaged environment may not find coursekit.
+        command = [str(environment.venv_python(root)), "-P", str(root / "course.py")]
+        return hand_over([*command, "lab", "--check"])
+    return labcheck.main()
 
 
 def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:

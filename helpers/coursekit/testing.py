@@ -113,7 +113,8 @@ def browser_step(
     if lacking:
         return Step(title, outcome="failed" if required else "skipped", reason=lacking)
     # A test that passes only the second time is shown as rerun, not hidden.
-    return Step(title, (*pytest, "--reruns=1", "-rR", "tests/browser"), selects=selects)
+    # Each takes seconds, so each is named.
+    return Step(title, (*pytest, "-v", "--reruns=1", "-rR", "tests/browser"), selects=selects)
 
 
 def run(step: Step, root: Path) -> Result:

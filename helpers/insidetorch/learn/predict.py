@@ -9,7 +9,7 @@ from html import escape
 import ipywidgets
 
 from ..widgets.view import SvgView
-from .progress import keep_prediction, said
+from .progress import keep, remembered
 
 
 class Prediction(ipywidgets.VBox):
@@ -38,9 +38,10 @@ class Prediction(ipywidgets.VBox):
         self.choice.observe(self._on_choice, "value")
         self.commit.on_click(self._on_commit)
         self.again.on_click(self._on_again)
-        earlier = said(prediction_id)
-        if earlier in self.explanations:
-            self.choice.value = earlier
+        earlier = remembered("predictions", prediction_id)
+        said = earlier.get("said") if isinstance(earlier, dict) else None
+        if isinstance(said, str) and said in self.explanations:
+            self.choice.value = said
             self._reveal("Earlier you said")
 
     def _on_choice(self, change: dict) -> None:
@@ -49,7 +50,8 @@ class Prediction(ipywidgets.VBox):
     def _on_commit(self, _button: object) -> None:
         self._reveal("You said")
         try:
-            keep_prediction(self.prediction_id, self.choice.value, right=self._is_right())
+            answer = {"said": self.choice.value, "right": self._is_right()}
+            keep("predictions", self.prediction_id, answer)
         except Exception as error:  # in a callback it would be lost
             self.view.show("", f"{self.view.status} (Not saved: {error})")
 

@@ -48,15 +48,14 @@ def read_progress() -> dict:
         return _fresh()
 
 
-def said(prediction_id: str) -> str | None:
-    """What the learner answered to this prediction; None if nothing yet."""
-    answer = read_progress()["predictions"].get(prediction_id)
-    found = answer.get("said") if isinstance(answer, dict) else None
-    return found if isinstance(found, str) else None
+def remembered(kind: str, name: str) -> object:
+    """What is remembered under a kind ("predictions", "exercises", "hints"); None if nothing."""
+    found = read_progress().get(kind)
+    return found.get(name) if isinstance(found, dict) else None
 
 
-def keep_prediction(prediction_id: str, answer: str, *, right: bool) -> None:
-    """Remember an answer, and the chapter that it was given in.
+def keep(kind: str, name: str, value: object) -> None:
+    """Remember something, and the chapter that it belongs to: `name` starts with its number.
 
     Other notebooks may do the same at the same time. A file that holds something else is kept
     beside the new one. Raises OSError where the file cannot be read or written.
@@ -69,8 +68,8 @@ def keep_prediction(prediction_id: str, answer: str, *, right: bool) -> None:
         if now is None:
             _keep_aside(file)
             now = _fresh()
-        now["predictions"][prediction_id] = {"said": answer, "right": right}
-        now["last"] = _notebook_of(prediction_id) or now["last"]
+        now.setdefault(kind, {})[name] = value
+        now["last"] = _notebook_of(name) or now["last"]
         new = file.with_name(f"{file.name}.new")
         new.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8", newline="\n")
         new.replace(file)
@@ -88,14 +87,15 @@ def _load(file: Path) -> dict | None:
         return _fresh()
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("predictions", {}), dict):
+    if not isinstance(found, dict):
         return None
-    return {**_fresh(), **found}
+    kinds = (found.get(kind, {}) for kind in ("predictions", "exercises", "hints"))
+    return {**_fresh(), **found} if all(isinstance(kind, dict) for kind in kinds) else None
 
 
-def _notebook_of(prediction_id: str) -> str | None:
+def _notebook_of(name: str) -> str | None:
     """The notebook of a chapter: ids start with the chapter's number."""
-    root, chapter = course_root(), prediction_id.partition(".")[0]
+    root, chapter = course_root(), name.partition(".")[0]
     if root is None or not chapter.isdecimal():
         return None
     return next((p.stem for p in (root / "notebooks").glob(f"{int(chapter):02d}_*.ipynb")), None)

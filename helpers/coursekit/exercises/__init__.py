@@ -1,0 +1,1 @@
+"""From one source per exercise set: the learner's notebook, the solutions, what a check knows."""

@@ -1,0 +1,80 @@
+"""What the course knows of an exercise: written by the build, beside the exercise notebooks.
+
+    {"v": 1, "chapter": 1, "salt": "…", "exercises": {"1.1": {
+        "title": …, "kind": …, "core": true, "difficulty": 1, "minutes": 8, "points": 2,
+        "verdicts": {DIGEST: {"is": "right" | "wrong" | "stub", "tell": …}},
+        "hints": [three texts], "afterword": …, "stub": …}}}
+
+Right and wrong observations stand there as salted digests, so that nothing is given away.
+`INSIDETORCH_COURSE` names another folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+from .progress import course_root
+
+
+def exercise(exercise_id: str) -> dict:
+    """What is known of this exercise; an empty dict where there is no course around.
+
+    Raises KeyError for an id that the chapter does not have.
+    """
+    folder = _folder()
+    file = folder / f"{int(chapter_of(exercise_id)):02d}.json" if folder else None
+    if file is None or not file.is_file():
+        return {}
+    chapter = json.loads(file.read_text(encoding="utf-8"))
+    if exercise_id not in chapter["exercises"]:
+        raise KeyError(
+            f"Exercise {exercise_id} was asked for. Chapter {chapter['chapter']} has "
+            f"{', '.join(chapter['exercises'])}. Use one of these ids."
+        )
+    return {**chapter["exercises"][exercise_id], "salt": chapter["salt"]}
+
+
+def chapters() -> list[dict]:
+    """All chapters with exercises, in their order."""
+    folder = _folder()
+    files = sorted(folder.glob("[0-9][0-9].json")) if folder else []
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
+def verdict(known: dict, observation: dict) -> dict | None:
+    """What is known of this very observation: right, a known mistake, the stub, or None."""
+    return known.get("verdicts", {}).get(digest(known["salt"], observation))
+
+
+def digest(salt: str, observation: dict) -> str:
+    """A salted digest of an observation."""
+    text = json.dumps(observation, sort_keys=True, ensure_ascii=True)
+    return sha256(f"{salt}\n{text}".encode()).hexdigest()[:32]
+
+
+def chapter_of(exercise_id: str) -> str:
+    """The chapter's number: what stands before the point.
+
+    Raises ValueError for what is no id of an exercise.
+
+    >>> chapter_of("1.3")
+    '1'
+    """
+    chapter, _, number = exercise_id.partition(".")
+    if not (chapter.isdecimal() and number.isdecimal()):
+        raise ValueError(
+            f"Exercise {exercise_id!r} was asked for. An exercise is named by chapter and number. "
+            'Write it like "1.3".'
+        )
+    return chapter
+
+
+def _folder() -> Path | None:
+    named = os.environ.get("INSIDETORCH_COURSE")
+    if named:
+        return Path(named)
+    root = course_root()
+    return root / "exercises" / ".course" if root else None

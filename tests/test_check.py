@@ -1,0 +1,193 @@
+"""Observations, the three outcomes of a check, hints and progress."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from insidetorch import check, hint, progress
+from insidetorch.learn.course_data import digest
+from insidetorch.learn.observation import MIME, names_used, observe, plain
+from insidetorch.learn.progress import remembered
+
+
+def double(x):
+    return 2 * x
+
+
+CASES = [(1,), (2,)]
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course with one exercise, 1.1: double a number."""
+    monkeypatch.setenv("INSIDETORCH_COURSE", str(tmp_path))
+    monkeypatch.setenv("INSIDETORCH_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+
+    def seen(values):
+        return digest("salt", {"v": 1, "id": "1.1", "seen": values})
+
+    entry = {
+        "title": "Double",
+        "core": True,
+        "minutes": 5,
+        "points": 2,
+        "hints": ["first", "second", "third"],
+        "afterword": "Well done.",
+        "verdicts": {
+            seen([2, 4]): {"is": "right", "tell": ""},
+            seen([1, 4]): {"is": "wrong", "tell": "That is the square."},
+            seen([None, None]): {"is": "stub", "tell": ""},
+        },
+    }
+    extra = {**entry, "title": "Extra", "core": False, "points": 1}
+    chapter = {"v": 1, "chapter": 1, "salt": "salt", "exercises": {"1.2": extra, "1.1": entry}}
+    (tmp_path / "01.json").write_text(json.dumps(chapter), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_right_answer_is_told_the_afterword(course):
+    outcome = check("1.1", double, CASES)
+    assert (outcome.outcome, outcome.tell) == ("right", "Well done.")
+    assert remembered("exercises", "1.1") == {"is": "right"}
+
+
+def test_a_known_mistake_is_named(course):
+    outcome = check("1.1", lambda x: x * x, CASES)
+    assert (outcome.outcome, outcome.tell) == ("not yet", "That is the square.")
+
+
+def test_an_unknown_mistake_is_shown_beside_torch(course):
+    outcome = check("1.1", lambda x: 2 * x + (x > 1), CASES, torch_says=double)
+    assert outcome.tell == "Given 2: you got 5, torch has 4."
+    failing = check("1.1", lambda x: 1 // 0, CASES, torch_says=double)
+    assert failing.tell == 'Given 1: you got {"error": "ZeroDivisionError"}, torch has 2.'
+
+
+@pytest.mark.parametrize("stub", [lambda x: None, NotImplementedError])
+def test_a_stub_is_not_attempted(course, stub):
+    def answer(x):
+        if isinstance(stub, type):
+            raise stub
+        return stub(x)
+
+    outcome = check("1.1", answer, CASES)
+    assert outcome.outcome == "not attempted" and "Double" in outcome.tell
+
+
+def test_without_cases_an_error_is_told(course):
+    outcome = check("1.1", lambda: 1 // 0)
+    assert outcome.outcome == "not yet" and outcome.tell.startswith("It raised ZeroDivisionError")
+    assert outcome.observation["seen"] == {"error": "ZeroDivisionError"}
+
+
+def test_outside_a_course_nothing_is_judged(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = check("1.1", double, CASES)
+    assert outcome.outcome == "not judged" and outcome.observation["seen"] == [2, 4]
+
+
+def test_the_graded_form_holds_what_was_seen_and_no_verdict(course):
+    right, wrong = check("1.1", double, CASES), check("1.1", lambda x: x * x, CASES)
+    graded = [o._repr_mimebundle_()[MIME] for o in (right, wrong)]
+    assert graded == [{"v": 1, "id": "1.1", "seen": [2, 4]}, {"v": 1, "id": "1.1", "seen": [1, 4]}]
+
+
+def test_under_nbgrader_only_a_right_answer_passes(course, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert check("1.1", double, CASES).outcome == "right"
+    with pytest.raises(AssertionError, match=r"1\.1 not yet\. That is the square"):
+        check("1.1", lambda x: x * x, CASES)
+
+
+def test_a_print_is_counted_and_changes_no_verdict(course, capsys):
+    def loud(x):
+        print("x" * 50_000)
+        return 2 * x
+
+    outcome = check("1.1", loud, CASES)
+    assert outcome.outcome == "right" and "printed 20,000 characters" in outcome.tell
+    assert capsys.readouterr().out == ""
+
+
+class Equal(int):
+    """Claims to equal everything."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Equal(3), {"odd": "Equal"}),
+        (0.123456, 0.1235),
+        (-0.0, 0.0),
+        (float("nan"), "nan"),
+        ((1, [True, None]), [1, [True, None]]),
+        ({1: torch.float32}, {"1": "float32"}),
+        (torch.Size([2]), [2]),
+        (
+            torch.arange(2).t(),
+            {"values": [0, 1], "dtype": "int64", "sizes": [2], "strides": [1]},
+        ),
+        (object, {"odd": "type"}),
+    ],
+)
+def test_a_value_is_written_down_plainly(value, expected):
+    assert plain(value) == expected
+
+
+def test_an_observation_is_bounded():
+    seen, _, _ = observe("1.1", lambda: "x" * 100_000)
+    assert seen["seen"] == {"odd": "more than 65,536 bytes"}
+
+
+def test_one_answer_cannot_spoil_the_next():
+    torch.set_grad_enabled(False)
+    torch.set_default_dtype(torch.float64)
+    seen, _, _ = observe("1.1", lambda: [torch.is_grad_enabled(), torch.ones(1)])
+    assert seen["seen"][0] is True and seen["seen"][1]["dtype"] == "float32"
+
+
+def test_the_libraries_that_a_rule_names_are_found():
+    def nested(sizes):
+        return [torch.empty(size) for size in sizes]
+
+    assert names_used(nested) == ["torch"] and names_used(double) == []
+
+
+def test_hints_come_one_by_one_and_are_remembered(course):
+    assert [hint("1.1").hints for _ in range(4)] == [
+        ("first",),
+        ("first", "second"),
+        ("first", "second", "third"),
+        ("first", "second", "third"),
+    ]
+    assert "That was the last one" in repr(hint("1.1")) and "2 more" in repr(hint("1.2"))
+
+
+def test_unknown_exercises_are_refused(course):
+    with pytest.raises(KeyError, match=r"Exercise 1\.9 was asked for\. Chapter 1 has 1\.2, 1\.1"):
+        hint("1.9")
+    with pytest.raises(ValueError, match=r"'storage' was asked for.*Write it like"):
+        check("storage", double, CASES)
+
+
+def test_a_hint_outside_a_course_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KeyError, match=r"no course around this notebook"):
+        hint("1.1")
+
+
+def test_progress_shows_points_and_the_next_core_exercise(course):
+    assert "0 of 3 points" in repr(progress()) and "next: 1.1 Double (5 minutes)" in repr(
+        progress()
+    )
+    check("1.1", double, CASES)
+    assert progress().chapters == ((1, 2, 3),) and progress().next_exercise.startswith("1.2 Extra")
