@@ -173,11 +173,17 @@ def _take(exercise: Exercise, role: str, cell: Cell, where: str) -> None:
     elif role == "wrong":
         exercise.wrongs.append(_wrong(cell, where))
     elif role == "hint":
-        exercise.hints.append(cell.source)
+        exercise.hints.append(_flowing(cell.source))
     elif getattr(exercise, role):
         raise _error(where, cell, f"{exercise.id} has a second {role}")
     else:
-        setattr(exercise, role, cell.source)
+        setattr(exercise, role, _flowing(cell.source) if role == "afterword" else cell.source)
+
+
+def _flowing(text: str) -> str:
+    """A text without its line ends, but with those between paragraphs."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _about(cell: Cell, where: str) -> dict[str, object]:
