@@ -209,7 +209,7 @@ def test_looking_works_while_torch_traces_and_transforms():
         return x + 1
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")  # jit is deprecated, and still used
         torch.jit.trace(traced, t, check_trace=False)
     torch.func.functionalize(transformed)(t)
     torch.vmap(transformed)(t)

@@ -31,8 +31,8 @@ class Progress:
 def progress() -> Progress:
     """How far am I? A bar for each chapter, and the next open exercise: core ones first.
 
-    >>> progress().chapters
-    ()
+    >>> all(points <= most for _, points, most in progress().chapters)
+    True
     """
     rows, open_core, open_extra = [], [], []
     for chapter in chapters():
