@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from coursekit import build, execute, notebook
+from coursekit import build, execute, files, notebook
 from coursekit.build import main
 from coursekit.cells import Cell, cell_ids, parse, text_of
 from coursekit.errors import CourseError
@@ -712,8 +712,8 @@ def test_an_output_that_breaks_a_rule_keeps_the_old_notebook(tmp_path, capsys, f
 
 def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "a.ipynb"
-    notebook.write_atomically(path, "old\n")
+    files.write_atomically(path, "old\n")
     with pytest.raises(UnicodeEncodeError):
-        notebook.write_atomically(path, "\ud800")
+        files.write_atomically(path, "\ud800")
     assert [found.name for found in tmp_path.iterdir()] == ["a.ipynb"]
     assert path.read_bytes() == b"old\n"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-MODULES = {"lab": "coursekit.lab", "test": "coursekit.testing", "build": "coursekit.build"}
+MODULES = {
+    "lab": "coursekit.lab",
+    "reset": "coursekit.reset",
+    "test": "coursekit.testing",
+    "build": "coursekit.build",
+}
 
 
 def main(argv: list[str]) -> int:

@@ -10,7 +10,8 @@ from nbformat import NotebookNode
 from .cells import Cell, cell_of, text_of
 from .claims import load_claims
 from .errors import CourseError
-from .notebook import back_up, cells_in, edited_by_hand, noted, read_notebook, write_atomically
+from .files import back_up, write_atomically
+from .notebook import cells_in, edited_by_hand, noted, read_notebook
 from .sources import Lesson, find_lessons, read_lesson
 from .tables import FILES, edited_table, tables_of, with_placeholders
 from .tags import check_tags

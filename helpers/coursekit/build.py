@@ -16,17 +16,10 @@ from .errors import CourseError
 from .execute import CellFailed, execute, keep_measured
 from .exercises.build import build_exercises, check_exercises
 from .exercises.parse import find_sets
+from .files import back_up, write_atomically
 from .findings import Finding
 from .launcher import parser
-from .notebook import (
-    back_up,
-    edited_by_hand,
-    noted,
-    read_notebook,
-    same_cells,
-    text_of_file,
-    write_atomically,
-)
+from .notebook import edited_by_hand, noted, read_notebook, same_cells, text_of_file
 from .plan import Plan, make_plan
 from .sources import Lesson, find_lessons
 from .tags import RELAXING, needs_of

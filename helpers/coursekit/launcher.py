@@ -17,13 +17,14 @@ from . import environment, install, labcheck
 from .environment import ROOT
 from .errors import CourseError
 
-NEEDS = {"lab": "lab", "test": "author", "build": "author"}
+NEEDS = {"lab": "lab", "reset": "lab", "test": "author", "build": "author"}
 
 OVERVIEW = """\
 Inside PyTorch: see the real PyTorch runtime in executable notebooks.
 
   python course.py lab             open the course in JupyterLab, at the chapter you were in
   python course.py lab --check     tell whether everything that the course needs is here
+  python course.py reset 1.3       put the stub of an exercise back, the old answer kept
   python course.py test            run every check of the course (for authors)
   python course.py build           build the notebooks from their sources (for authors)
 
@@ -46,6 +47,10 @@ def parser() -> argparse.ArgumentParser:
     lab.add_argument("--no-browser", action="store_true", help="only print the address")
     lab.add_argument("--check", action="store_true", help="tell what is here and what is missing")
 
+    reset = commands.add_parser("reset", help="put the stub of an exercise back")
+    reset.add_argument("what", metavar="ID|NOTEBOOK", help="an exercise such as 1.3, or a notebook")
+    reset.add_argument("--yes", action="store_true", help="do not ask")
+
     test = commands.add_parser("test", help="run every check of the course")
     test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
     test.add_argument(
@@ -64,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
 
-    for command in (lab, test, build):
+    for command in (lab, reset, test, build):
         command.add_argument(
             "--gpu", action="store_true", help="install the CUDA build of PyTorch (several GB)"
         )

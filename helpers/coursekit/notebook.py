@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -111,33 +109,3 @@ def text_of_file(notebook: NotebookNode) -> str:
     """The notebook as its file holds it: valid, keys sorted, one space a level, newline at end."""
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file at once: whoever reads it sees the old text or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(path.stat().st_mode if path.exists() else 0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def back_up(root: Path, path: Path, *, name: str) -> Path:
-    """Copy a file under .insidetorch/backup/ with the next free number; returns the copy."""
-    folder = root / ".insidetorch" / "backup"
-    folder.mkdir(parents=True, exist_ok=True)
-    content = path.read_bytes()
-    number = 1
-    while True:
-        copy = folder / f"{name}-{number}{path.suffix}"
-        try:
-            with copy.open("xb") as file:
-                file.write(content)
-            return copy
-        except FileExistsError:
-            number += 1

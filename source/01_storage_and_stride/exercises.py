@@ -3,7 +3,8 @@
 #
 # Each exercise has a cell for your answer and a cell that checks it. A check knows three outcomes:
 # not attempted, not yet, right. Where it recognises a mistake, it says which. `hint("1.1")` helps
-# in three steps, `progress()` shows how far you are. The core exercises take about an hour.
+# in three steps, `progress()` shows how far you are, and `python course.py reset 1.1` puts the stub
+# of an exercise back. The core exercises take about an hour.
 #
 # Answer in plain Python where an exercise asks for a rule: no torch, no `insidetorch`. The checks
 # run your rule on many small cases and compare it with what torch does.

@@ -146,10 +146,10 @@ def test_read_again_shows_what_a_later_cell_has_changed(notebook: MakeNotebook) 
     expect(last).to_have_text("0")
     xray.get_by_role("button", name="Read again").click()
     expect(last).to_have_text("77")
-    expect(said(aliases)).to_have_text("No two tensors found here share a storage.")
+    expect(said(aliases)).to_have_text("No two tensors found here share memory.")
     aliases.get_by_role("button", name="Read again").focus()
     opened.page.keyboard.press("Enter")
-    expect(said(aliases)).to_have_text("2 tensors on 1 shared storage.")
+    expect(said(aliases)).to_have_text("2 tensors share one block of memory.")
     expect(view_of(aliases).locator("svg")).to_contain_text("row")
     assert_clean(opened)
 
@@ -178,7 +178,7 @@ def test_a_prediction_is_answered_kept_and_remembered(
     expect(commit).to_be_disabled()
     mouse.get_by_role("radio", name="(3, 1)").click()
     commit.click()
-    expect(said(mouse)).to_have_text("You said (3, 1), and so does torch. Row by row.")
+    expect(said(mouse)).to_have_text("✓ You said (3, 1), and so does torch. Row by row.")
     keys.get_by_role("radio", name="(1, 3)").focus()
     opened.page.keyboard.press("Space")
     button = keys.get_by_role("button", name="That is my answer")
@@ -186,7 +186,9 @@ def test_a_prediction_is_answered_kept_and_remembered(
     opened.page.keyboard.press("Tab")
     expect(button).to_be_focused()
     opened.page.keyboard.press("Enter")
-    expect(said(keys)).to_have_text("You said (1, 3): By column. torch says (3, 1). Row by row.")
+    expect(said(keys)).to_have_text(
+        "✗ You said (1, 3). By column. → torch says (3, 1). Row by row."
+    )
     expect(button).to_be_disabled()
     kept = json.loads(lab.progress.read_text(encoding="utf-8"))["predictions"]
     assert kept == {

@@ -9,7 +9,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from ..errors import CourseError
-from ..notebook import back_up, read_notebook, text_of_file, write_atomically
+from ..files import back_up, write_atomically
+from ..notebook import read_notebook, text_of_file
 from .derive import notebook_of
 from .parse import ExerciseSet, read_set
 from .verdicts import chapter_data, observed, run, source_digest

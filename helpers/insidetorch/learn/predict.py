@@ -48,12 +48,13 @@ class Prediction(ipywidgets.VBox):
         self.commit.disabled = change["new"] is None
 
     def _on_commit(self, _button: object) -> None:
-        self._reveal("You said")
+        note = ""
         try:
             answer = {"said": self.choice.value, "right": self._is_right()}
             keep("predictions", self.prediction_id, answer)
         except Exception as error:  # in a callback it would be lost
-            self.view.show("", f"{self.view.status} (Not saved: {error})")
+            note = f" (Not saved: {error})"
+        self._reveal("You said", note)
 
     def _on_again(self, _button: object) -> None:
         self.choice.disabled, self.choice.value = False, None
@@ -63,7 +64,7 @@ class Prediction(ipywidgets.VBox):
     def _is_right(self) -> bool:
         return self.choice.value == self.answer
 
-    def _reveal(self, opening: str) -> None:
+    def _reveal(self, opening: str, note: str = "") -> None:
         self.choice.disabled = self.commit.disabled = True
         self.again.layout.display = ""
         mine, why = self.choice.value, self.explanations[self.choice.value]
@@ -72,7 +73,7 @@ class Prediction(ipywidgets.VBox):
         else:
             right = self.explanations[self.answer]
             text = f"✗ {opening} {mine}. {why}\n→ torch says {self.answer}. {right}"
-        self.view.show("", text)
+        self.view.show("", text + note)
 
     def __repr__(self) -> str:
         lines = [f"Predict {self.prediction_id}. {self.question}"]
