@@ -108,7 +108,7 @@ def test_course_py_alone_prints_an_overview_from_any_folder(tmp_path):
         [sys.executable, ROOT / "course.py"], cwd=tmp_path, capture_output=True, encoding="utf-8"
     )
     assert run.returncode == 0
-    for command in ("lab", "lab --check", "reset", "test", "build"):
+    for command in ("lab", "lab --check", "reset", "grade", "test", "build"):
         assert f"python course.py {command}" in run.stdout
 
 
@@ -136,7 +136,7 @@ def test_ctrl_c_before_anything_is_loaded_ends_with_one_word(tmp_path):
     assert (run.returncode, run.stderr) == (130, "\nStopped.\n")
 
 
-@pytest.mark.parametrize("command", ["lab", "reset", "test", "build"])
+@pytest.mark.parametrize("command", ["lab", "reset", "grade", "test", "build"])
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
         launcher.main([command, "--help"])
@@ -215,12 +215,11 @@ def test_a_problem_is_told_without_a_traceback(handed_over, monkeypatch, capsys)
     assert capsys.readouterr().err == "No room. Make some. Run again.\n"
 
 
-@pytest.mark.parametrize(("argv", "given"), [([], "nothing"), (["grade"], "'grade'")])
+@pytest.mark.parametrize(("argv", "given"), [([], "nothing"), (["mark"], "'mark'")])
 def test_the_package_names_its_commands(argv, given, capsys):
     assert dispatch.main(argv) == 2
-    assert (
-        f"asked for {given}. Its commands are lab, reset, test, build." in capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert f"asked for {given}. Its commands are lab, reset, grade, test, build." in said
 
 
 def test_the_package_hands_the_rest_to_the_command(monkeypatch):

@@ -8,6 +8,7 @@ from importlib import import_module
 MODULES = {
     "lab": "coursekit.lab",
     "reset": "coursekit.reset",
+    "grade": "coursekit.grading",
     "test": "coursekit.testing",
     "build": "coursekit.build",
 }

@@ -17,7 +17,7 @@ from . import environment, install, labcheck
 from .environment import ROOT
 from .errors import CourseError
 
-NEEDS = {"lab": "lab", "reset": "lab", "test": "author", "build": "author"}
+NEEDS = {"lab": "lab", "reset": "lab", "test": "author", "build": "author", "grade": "author"}
 
 OVERVIEW = """\
 Inside PyTorch: see the real PyTorch runtime in executable notebooks.
@@ -25,6 +25,7 @@ Inside PyTorch: see the real PyTorch runtime in executable notebooks.
   python course.py lab             open the course in JupyterLab, at the chapter you were in
   python course.py lab --check     tell whether everything that the course needs is here
   python course.py reset 1.3       put the stub of an exercise back, the old answer kept
+  python course.py grade PATH      grade notebooks with exercises, or folders of them
   python course.py test            run every check of the course (for authors)
   python course.py build           build the notebooks from their sources (for authors)
 
@@ -51,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
     reset.add_argument("what", metavar="ID|NOTEBOOK", help="an exercise such as 1.3, or a notebook")
     reset.add_argument("--yes", action="store_true", help="do not ask")
 
+    grade = commands.add_parser("grade", help="grade notebooks with exercises")
+    grade.add_argument("paths", nargs="+", metavar="PATH", help="notebooks, or folders of them")
+    grade.add_argument("--out", default="grades", metavar="DIR", help="where the results go")
+
     test = commands.add_parser("test", help="run every check of the course")
     test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
     test.add_argument(
@@ -69,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
 
-    for command in (lab, reset, test, build):
+    for command in (lab, reset, grade, test, build):
         command.add_argument(
             "--gpu", action="store_true", help="install the CUDA build of PyTorch (several GB)"
         )
@@ -125,6 +130,9 @@ def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
     if args.command == "build" and args.edited is not None:
         # The last one counts: the file is named from the folder where the author is.
         kept += ["--from", str(Path(args.edited).resolve())]
+    if args.command == "grade":
+        paths = [str(Path(path).resolve()) for path in args.paths]
+        return ["grade", *paths, "--out", str(Path(args.out).resolve())]
     return kept
 
 

@@ -1,0 +1,69 @@
+"""Which notebook does nbval run: the pristine solution with the learner's answers in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import nbformat
+from nbformat import NotebookNode, v4
+
+from .chapters import OBSERVATION, Chapter, grade_id, observations
+from .helper_cells import Helper
+
+# Where the plugin finds which unit a cell belongs to, whether it is a check, and its judge.
+NOTE = "insidetorch_grading"
+
+
+def graft(
+    chapter: Chapter,
+    answers: dict[str, list[str]],
+    helpers: Sequence[Helper],
+    units: Collection[str],
+) -> NotebookNode:
+    """The chapter's notebook with the answers of `units`, and stubs in place of the others.
+
+    `units` are exercises and helper cells. Helper cells stand before the first answer that needs
+    them.
+    """
+    cells = []
+    waiting = [helper for helper in helpers if helper.unit in units]
+    for cell in chapter.notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        name = grade_id(cell, kind="solution")
+        if not name:
+            cells.append(_pristine(cell, chapter))
+            continue
+        if name not in units:
+            cells.append(_cell(chapter.exercises[name].stub, unit=""))
+            continue
+        now = [helper for helper in waiting if name in helper.needed_by]
+        waiting = [helper for helper in waiting if helper not in now]
+        cells += [_cell(helper.source, unit=helper.unit) for helper in now]
+        cells += [_cell(source, unit=name) for source in answers[name]]
+    return v4.new_notebook(cells=cells)
+
+
+def solutions_of(chapter: Chapter) -> dict[str, list[str]]:
+    """The course's own answers."""
+    return {
+        name: [cell.source]
+        for cell in chapter.notebook.cells
+        if (name := grade_id(cell, kind="solution"))
+    }
+
+
+def _cell(source: str, *, unit: str) -> NotebookNode:
+    """A cell that runs and is not compared: nbval leaves a cell that was never run alone."""
+    return v4.new_code_cell(source, metadata={NOTE: {"unit": unit, "check": False}})
+
+
+def _pristine(cell: NotebookNode, chapter: Chapter) -> NotebookNode:
+    name = grade_id(cell, kind="grade").removesuffix("-check")
+    exercise = chapter.exercises.get(name)
+    if exercise is None or exercise.problem:
+        return _cell(cell.source, unit="")
+    [observation] = observations(cell.outputs)
+    shown = v4.new_output("display_data", data={OBSERVATION: nbformat.from_dict(observation)})
+    note = {"unit": name, "check": True, "judge": exercise.judge}
+    return v4.new_code_cell(cell.source, execution_count=1, outputs=[shown], metadata={NOTE: note})

@@ -1,0 +1,45 @@
+"""How much time, memory and disk may an answer take, and which of these limits are there here?"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+MEMORY = 6 << 30
+FILE_SIZE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long may one cell take, and a whole notebook? In seconds."""
+
+    cell: float = 20
+    notebook: float = 240
+
+
+def limit_resources() -> None:
+    """Limit the memory and the file size of this process and of all that it starts."""
+    for limit, most in _resources().values():
+        import resource
+
+        _, hard = resource.getrlimit(limit)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(limit, (most, most))
+
+
+def lacking() -> list[str]:
+    """The limits that this system does not have."""
+    return [name for name in ("memory", "file size") if name not in _resources()]
+
+
+def _resources() -> dict[str, tuple[int, int]]:
+    if sys.platform == "win32":
+        return {}
+    import resource
+
+    found = {"file size": (resource.RLIMIT_FSIZE, FILE_SIZE)}
+    if sys.platform == "linux":
+        # Elsewhere it does not count memory that is mapped. And not RLIMIT_AS: a CUDA build
+        # reserves far more addresses than it uses.
+        found["memory"] = (resource.RLIMIT_DATA, MEMORY)
+    return found
