@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 
-from ..records import Cell, Family, Layout, StorageCell, Value, XRay
+from ..records import Cell, Family, Layout, Value, XRay
 
 
 def value_text(value: Value) -> str:
@@ -104,11 +104,6 @@ def xray_text(x: XRay) -> str:
         for _, row in groupby(cells, key=lambda cell: cell.index[:-1]):
             lines.append("  " + _row(list(row)))
     return "\n".join(lines)
-
-
-def storage_text(cells: tuple[StorageCell, ...]) -> str:
-    """The shown storage elements with their numbers, in one line."""
-    return "  ".join(f"{value_text(c.value)}@{c.element}" for c in cells)
 
 
 def _row(cells: list[Cell]) -> str:
