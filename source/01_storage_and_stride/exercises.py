@@ -595,14 +595,6 @@ check("1.6", run_mini, programs)
 # %% tags=["1.6", "wrong"]
 # Storage.elements gives a copy: a list of the values at that moment. Return a memoryview, so that
 # what is written later is seen.
-def contiguous_strides(sizes):
-    strides, step = [], 1
-    for size in reversed(sizes):
-        strides.insert(0, step)
-        step *= max(size, 1)
-    return tuple(strides)
-
-
 class Storage:
     def __init__(self, nbytes):
         self.bytes = bytearray(nbytes)
@@ -614,48 +606,8 @@ class Storage:
         return self.once[dtype]
 
 
-class Tensor:
-    def position(self, index):
-        return self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
-
-    def __iter__(self):
-        elements = self.storage.elements(self.dtype)
-        for index in product(*(range(size) for size in self.sizes)):
-            yield elements[self.position(index)]
-
-
-def permute_kernel(t, dims):
-    return alias(t, [t.sizes[d] for d in dims], [t.strides[d] for d in dims])
-
-
 # %% tags=["1.6", "wrong"]
 # permute_kernel changes the sizes and keeps the strides. A dimension takes its stride along.
-def contiguous_strides(sizes):
-    strides, step = [], 1
-    for size in reversed(sizes):
-        strides.insert(0, step)
-        step *= max(size, 1)
-    return tuple(strides)
-
-
-class Storage:
-    def __init__(self, nbytes):
-        self.bytes = bytearray(nbytes)
-
-    def elements(self, dtype):
-        return memoryview(self.bytes).cast(dtype)
-
-
-class Tensor:
-    def position(self, index):
-        return self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
-
-    def __iter__(self):
-        elements = self.storage.elements(self.dtype)
-        for index in product(*(range(size) for size in self.sizes)):
-            yield elements[self.position(index)]
-
-
 def permute_kernel(t, dims):
     return alias(t, [t.sizes[d] for d in dims], t.strides)
 
@@ -663,32 +615,12 @@ def permute_kernel(t, dims):
 # %% tags=["1.6", "wrong"]
 # __iter__ walks the storage from its start. The order of the values is that of the indices, which
 # is another one after permute.
-def contiguous_strides(sizes):
-    strides, step = [], 1
-    for size in reversed(sizes):
-        strides.insert(0, step)
-        step *= max(size, 1)
-    return tuple(strides)
-
-
-class Storage:
-    def __init__(self, nbytes):
-        self.bytes = bytearray(nbytes)
-
-    def elements(self, dtype):
-        return memoryview(self.bytes).cast(dtype)
-
-
 class Tensor:
     def position(self, index):
         return self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def __iter__(self):
         return iter(self.storage.elements(self.dtype))
-
-
-def permute_kernel(t, dims):
-    return alias(t, [t.sizes[d] for d in dims], [t.strides[d] for d in dims])
 
 
 # %% [markdown] tags=["1.6", "hint"]

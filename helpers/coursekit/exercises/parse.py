@@ -8,7 +8,8 @@ Each exercise is the cells that carry its id as a tag, each with a second tag th
     answer     the solution, its body between ### BEGIN SOLUTION and ### END SOLUTION
     given      what stands in the answer at first, where that is not `raise NotImplementedError`
     check      the call of `check`
-    wrong      a wrong answer, whole; its first comment lines say what the learner is told
+    wrong      the definitions in which a wrong answer differs from the solution; its first comment
+               lines say what the learner is told
     hint       three of them, in order
     afterword  what is shown after passing
 
@@ -67,7 +68,8 @@ class Exercise:
 
     def trials(self) -> list[tuple[str, str, str]]:
         """Every answer that a check must tell apart: what it is, what is told, its cell."""
-        wrongs = [("wrong", wrong.tell, self.marked(wrong.source)) for wrong in self.wrongs]
+        # What is defined again behind the solution takes its place.
+        wrongs = [("wrong", w.tell, f"{self.solution}\n\n\n{w.source}") for w in self.wrongs]
         return [("stub", "", self.stub), *wrongs, ("right", "", self.solution)]
 
     def marked(self, source: str) -> str:
