@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import product
 
 import numpy
@@ -58,6 +60,30 @@ def test_huge_overlaps_are_counted_at_once():
     one = torch.zeros(1)
     found = families({"one": one, "many": one.expand(2**40)})[0]
     assert [m.runs for m in found.members] == [((0, 4),)] * 2
+
+
+def test_a_relation_runs_no_operator():
+    x = torch.empty(10_000, 10_000)
+    pairs = [(x, x.t()), (x[::2], x[1::2]), (x[:, :5000], x[:, 5000:]), (x, x.view(torch.int8))]
+    assert count(lambda: [relation(a, b) for a, b in pairs]).total == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot be cut short there")
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_relation_reads_no_memory(touch, tmp_path):
+    # Behind a mapped file that was cut short there is no memory: to read it ends the process.
+    code = f"""
+import os, torch
+from insidetorch import relation
+open({str(tmp_path / "data")!r}, "wb").truncate(4 * 10**8)
+x = torch.from_file({str(tmp_path / "data")!r}, shared=True, size=10**8)
+os.truncate({str(tmp_path / "data")!r}, 0)
+assert relation(x, x.view(10_000, 10_000).t()).common_bytes == 4 * 10**8
+assert relation(x[::2], x[1::2]).common_bytes == 0
+if {touch}: x[5].item()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=False).returncode
+    assert (ended < 0) if touch else (ended == 0)
 
 
 def test_families_name_tensors_as_a_reader_would():

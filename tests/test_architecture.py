@@ -20,10 +20,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Layer: the layers it may import, and the packages beside the standard library.
 LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "indexing": (set(), set()),
+    "footprint": ({"indexing"}, set()),
     "locking": (set(), set()),
     "mini": ({"indexing"}, set()),
     "records": ({"indexing"}, set()),
-    "observe": ({"records", "indexing"}, {"torch"}),
+    "observe": ({"records", "footprint", "indexing"}, {"torch"}),
     "draw": ({"records", "indexing"}, {"matplotlib"}),
     "widgets": (
         {"observe", "draw", "records"},

@@ -71,13 +71,6 @@ def test_contiguous_strides_are_those_of_a_fresh_tensor():
             assert indexing.contiguous_strides(sizes) == torch.empty(sizes).stride()
 
 
-def test_the_set_of_elements_is_exact(every):
-    for sizes, strides in layouts(every):
-        read = set(indexing.elements(sizes, strides, 2))
-        assert indexing.element_set(sizes, strides, 2) == sum(1 << k for k in read)
-        assert indexing.distinct_elements(sizes, strides) == len(read)
-
-
 def test_chunks_of_a_contiguous_tensor_are_one():
     for sizes in product(range(1, 4), repeat=3):
         assert indexing.chunks(sizes, indexing.contiguous_strides(sizes)) == [(prod(sizes), 1)]

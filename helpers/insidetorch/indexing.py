@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import gcd, prod
+from math import prod
 
 Ints = Sequence[int]
 
@@ -70,46 +70,6 @@ def span(sizes: Ints, strides: Ints, offset: int = 0) -> tuple[int, int] | None:
         return None
     reach = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)]
     return offset + sum(min(r, 0) for r in reach), offset + sum(max(r, 0) for r in reach)
-
-
-def element_set(sizes: Ints, strides: Ints, offset: int = 0) -> int:
-    """Which storage elements are read? Bit k of the result is set if element k is.
-
-    Exact for any overlap, and quick: a dimension of n steps costs about log2(n) shifts of the set.
-    No element number may be negative.
-
-    >>> bin(element_set((2, 2), (1, 2), offset=1)), bin(element_set((3, 3), (1, 1)))
-    ('0b11110', '0b11111')
-    """
-    reach = span(sizes, strides, offset)
-    if reach is None:
-        return 0
-    reached = 1 << reach[0]
-    for size, stride in zip(sizes, strides, strict=True):
-        steps = 1
-        while steps < size and stride:
-            more = min(steps, size - steps)
-            reached |= reached << more * abs(stride)
-            steps += more
-    return reached
-
-
-def distinct_elements(sizes: Ints, strides: Ints) -> int:
-    """How many different storage elements are read?
-
-    >>> distinct_elements((3, 3), (1, 1)), distinct_elements((1000, 3), (0, 1))
-    (5, 3)
-    """
-    if 0 in sizes:
-        return 0
-    dims = sorted((abs(s), n) for n, s in zip(sizes, strides, strict=True) if n > 1 and s)
-    reach = 0
-    for stride, size in dims:
-        if stride <= reach:  # two indices may meet
-            step = gcd(*(stride for stride, _ in dims))
-            return element_set([n for _, n in dims], [s // step for s, _ in dims]).bit_count()
-        reach += (size - 1) * stride
-    return prod(size for _, size in dims)
 
 
 def chunks(sizes: Ints, strides: Ints) -> list[tuple[int, int]]:

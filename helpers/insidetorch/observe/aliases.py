@@ -8,8 +8,8 @@ from math import gcd
 
 import torch
 
-from .. import indexing
-from ..records import Family, Layout, Member, Relation
+from .. import footprint
+from ..records import Family, Index, Layout, Member, Relation
 from . import private
 from .layout import layout_of
 from .reach import tensors_in
@@ -36,17 +36,18 @@ def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
     unit = gcd(first.itemsize, second.itemsize, apart)
     common = 0
     if near and first.fits and second.fits and first.device == second.device:
-        common = _units(first, unit, -apart) & _units(second, unit, apart)
+        common = unit * footprint.common_elements(
+            _units(first, unit, max(-apart, 0)), _units(second, unit, max(apart, 0))
+        )
     a_bytes, b_bytes = (r.distinct * r.itemsize for r in (first, second))
-    return Relation(same, a_bytes, b_bytes, common.bit_count() * unit)
+    return Relation(same, a_bytes, b_bytes, common)
 
 
-def _units(layout: Layout, unit: int, after: int) -> int:
-    """The set of the pieces of `unit` bytes that a tensor reads, its storage `after` bytes on."""
+def _units(layout: Layout, unit: int, after: int) -> tuple[Index, Index, int]:
+    """How a tensor reads pieces of `unit` bytes, where its storage begins `after` bytes on."""
     wide = layout.itemsize // unit
     strides = (*(s * wide for s in layout.strides), 1)
-    offset = layout.offset * wide + max(after, 0) // unit
-    return indexing.element_set((*layout.sizes, wide), strides, offset)
+    return (*layout.sizes, wide), strides, layout.offset * wide + after // unit
 
 
 def families(named: Mapping[str, object], *, alone: bool = False) -> tuple[Family, ...]:
@@ -144,7 +145,7 @@ def _runs(layout: Layout, after: int) -> tuple[tuple[tuple[int, int], ...], bool
     if layout.span is None:
         return (), False
     if layout.fits and layout.storage_elements <= _MOST_RUNS:
-        read = indexing.element_set(layout.sizes, layout.strides, layout.offset)
+        read = footprint.element_set(layout.sizes, layout.strides, layout.offset)
         starts, length = [k for k in range(read.bit_length()) if read >> k & 1], 1
     else:
         starts, length = _merged(layout)

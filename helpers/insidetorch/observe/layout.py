@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .. import indexing
+from .. import footprint
 from ..records import Layout
 from . import private
 
@@ -47,7 +47,7 @@ def layout_of(t: torch.Tensor) -> Layout:
             offset=_T.storage_offset(t),
             itemsize=_T.element_size(t),
             storage_bytes=_T.untyped_storage(t).nbytes(),
-            distinct=indexing.distinct_elements(sizes, strides),
+            distinct=footprint.distinct_elements(sizes, strides),
             version=private.version(t),
             requires_grad=_T.requires_grad.__get__(t),
             is_leaf=_T.is_leaf.__get__(t),

@@ -7,7 +7,7 @@ from itertools import product
 
 import torch
 
-from .. import indexing
+from .. import footprint, indexing
 from ..records import Cell, Index, Layout, StorageCell, XRay
 from . import private
 from .layout import layout_of
@@ -49,7 +49,7 @@ def strided_xray(t: torch.Tensor, sizes: Index, strides: Index, offset: int) -> 
         sizes=tuple(sizes),
         strides=tuple(strides),
         offset=offset,
-        distinct=indexing.distinct_elements(sizes, strides),
+        distinct=footprint.distinct_elements(sizes, strides),
         is_contiguous=False,
         is_channels_last=False,
     )
@@ -87,7 +87,7 @@ def _storage_row(t: torch.Tensor, layout: Layout, elements: list[int]) -> tuple[
     if count <= _WHOLE_STORAGE:
         places = range(count)
         if layout.fits:
-            read = indexing.element_set(layout.sizes, layout.strides, layout.offset)
+            read = footprint.element_set(layout.sizes, layout.strides, layout.offset)
             used = {k for k in places if read >> k & 1}
     else:
         places = sorted(k for k in {*elements, 0, count - 1} if 0 <= k < count)
