@@ -21,11 +21,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "indexing": (set(), set()),
     "footprint": ({"indexing"}, set()),
+    "eliding": ({"indexing"}, set()),
     "locking": (set(), set()),
     "mini": ({"indexing"}, set()),
     "records": ({"indexing"}, set()),
-    "observe": ({"records", "footprint", "indexing"}, {"torch"}),
-    "draw": ({"records", "indexing"}, {"matplotlib"}),
+    "observe": ({"records", "footprint", "eliding", "indexing"}, {"torch", "numpy"}),
+    "draw": ({"records", "eliding", "indexing"}, {"matplotlib"}),
     "widgets": (
         {"observe", "draw", "records"},
         {"torch", "ipywidgets", "anywidget", "traitlets"},

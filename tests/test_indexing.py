@@ -73,7 +73,9 @@ def test_contiguous_strides_are_those_of_a_fresh_tensor():
 
 def test_chunks_of_a_contiguous_tensor_are_one():
     for sizes in product(range(1, 4), repeat=3):
-        assert indexing.chunks(sizes, indexing.contiguous_strides(sizes)) == [(prod(sizes), 1)]
+        assert indexing.chunks(sizes, indexing.contiguous_strides(sizes)) == [
+            (prod(sizes), 1, (0, 1, 2))
+        ]
 
 
 def test_wanted_sizes_with_another_product_are_no_view():
@@ -85,15 +87,30 @@ def test_an_index_needs_one_number_per_dimension():
         indexing.element_offset((1,), (3, 1))
 
 
+def test_an_open_size_is_inferred_as_torch_does():
+    for numel, wanted in product(range(9), product(range(-2, 5), repeat=2)):
+        try:
+            expected = tuple(torch.empty(numel).view(wanted).shape)
+        except RuntimeError:
+            expected = None
+        try:
+            found = indexing.inferred(numel, wanted)
+        except ValueError:
+            found = None
+        assert found == expected, (numel, wanted)
+
+
 @pytest.mark.parametrize(
-    "sizes", [(), (0,), (7,), (12, 12), (1000,), (5, 1000), (8,) * 5, (64, 3, 224, 224), (2,) * 12]
+    ("wanted", "why"),
+    [((5,), "They hold 5"), ((-1, 5), "must divide"), ((-1, -1), "Only one size")],
 )
-def test_edge_indices_are_few_and_hold_both_ends(sizes):
-    shown = indexing.edge_indices(sizes)
-    assert prod(sum(i >= 0 for i in dim) for dim in shown) <= (144 if prod(sizes) <= 144 else 40)
-    for size, dim in zip(sizes, shown, strict=True):
-        inside = [i for i in dim if i >= 0]
-        assert inside == sorted(set(inside)) and all(i < size for i in inside)
-        assert size == 0 or inside[0] == 0
-        assert size == 0 or inside[-1] == size - 1 or dim == (0, -1)
-        assert (-1 in dim) == (len(inside) < size)
+def test_sizes_that_do_not_fit_are_refused_with_the_reason(wanted, why):
+    with pytest.raises(ValueError, match=rf"asked for 12 values\. .*{why}.* product is 12"):
+        indexing.inferred(12, wanted)
+
+
+def test_fillings_end_with_the_chunk_that_does_not_fit():
+    # (2, 3, 4) with its first two dimensions swapped: chunks of 3, 2 and 4 elements.
+    [last, left] = indexing.fillings((3, 2, 4), (4, 12, 1), (6, 4))
+    assert last.fits and last.wanted == (1,) and last.chunk.dims == (2,)
+    assert not left.fits and left.wanted == (0,) and left.chunk == (2, 12, (1,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 Ints = Sequence[int]
 
@@ -72,22 +73,66 @@ def span(sizes: Ints, strides: Ints, offset: int = 0) -> tuple[int, int] | None:
     return offset + sum(min(r, 0) for r in reach), offset + sum(max(r, 0) for r in reach)
 
 
-def chunks(sizes: Ints, strides: Ints) -> list[tuple[int, int]]:
-    """Which neighbouring dimensions merge into one? Left to right, as (elements, stride).
+class Chunk(NamedTuple):
+    """Neighbouring dimensions that step through the storage as one: `length` elements."""
+
+    length: int
+    stride: int
+    dims: tuple[int, ...]
+
+
+class Filling(NamedTuple):
+    """Which dimensions of the wanted sizes lie in a chunk, and how many elements they fill."""
+
+    chunk: Chunk
+    wanted: tuple[int, ...]
+    filled: int
+
+    @property
+    def fits(self) -> bool:
+        return self.filled == self.chunk.length
+
+
+def chunks(sizes: Ints, strides: Ints) -> list[Chunk]:
+    """Which neighbouring dimensions merge into one? Left to right.
 
     Two dimensions merge if stepping once along the left one equals walking the whole right one.
     A dimension of size 1 merges with whatever stands to its right.
 
-    >>> chunks((2, 3, 4), (12, 4, 1)), chunks((3, 4), (1, 3))
-    ([(24, 1)], [(3, 1), (4, 3)])
+    >>> [chunk[:2] for chunk in chunks((2, 3, 4), (12, 4, 1))], len(chunks((3, 4), (1, 3)))
+    ([(24, 1)], 2)
     """
-    merged: list[tuple[int, int]] = []
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        if merged and (size == 1 or stride == merged[-1][0] * merged[-1][1]):
-            merged[-1] = (merged[-1][0] * size, merged[-1][1])
+    merged: list[Chunk] = []
+    for d in range(len(sizes) - 1, -1, -1):
+        size, stride = sizes[d], strides[d]
+        right = merged[-1] if merged else None
+        if right and (size == 1 or stride == right.length * right.stride):
+            merged[-1] = Chunk(right.length * size, right.stride, (d, *right.dims))
         else:
-            merged.append((size, stride))
+            merged.append(Chunk(size, stride, (d,)))
     return merged[::-1]
+
+
+def fillings(sizes: Ints, strides: Ints, wanted: Ints) -> list[Filling]:
+    """How do the wanted sizes, read from the right, fill the chunks? Right to left.
+
+    The list ends with the first chunk that is not filled exactly. No size is 0, and both sizes
+    have the same number of elements.
+
+    >>> [(f.chunk.length, f.filled) for f in fillings((3, 4), (1, 3), (12,))]
+    [(4, 12)]
+    """
+    found: list[Filling] = []
+    d = len(wanted)
+    for chunk in reversed(chunks(sizes, strides)):
+        stop, filled = d, 1
+        while d > 0 and (filled < chunk.length or wanted[d - 1] == 1):
+            d -= 1
+            filled *= wanted[d]
+        found.append(Filling(chunk, tuple(range(d, stop)), filled))
+        if filled != chunk.length:
+            break
+    return found
 
 
 def view_strides(sizes: Ints, strides: Ints, wanted: Ints) -> tuple[int, ...] | None:
@@ -105,55 +150,36 @@ def view_strides(sizes: Ints, strides: Ints, wanted: Ints) -> tuple[int, ...] | 
     if 0 in sizes:
         return tuple(strides) if tuple(sizes) == tuple(wanted) else contiguous_strides(wanted)
     result = [1] * len(wanted)
-    d = len(wanted) - 1
-    for length, stride in reversed(chunks(sizes, strides)):
-        filled = 1
-        while d >= 0 and (filled < length or wanted[d] == 1):
-            result[d] = filled * stride
-            filled *= wanted[d]
-            d -= 1
-        if filled != length:
+    for filling in fillings(sizes, strides, wanted):
+        if not filling.fits:
             return None
+        step = filling.chunk.stride
+        for d in reversed(filling.wanted):
+            result[d] = step
+            step *= wanted[d]
     return tuple(result)
 
 
-def edge_indices(sizes: Ints, *, whole: int = 144, elided: int = 40) -> tuple[Ints, ...]:
-    """Which indices of each dimension does a picture show?
+def inferred(numel: int, wanted: Ints) -> tuple[int, ...]:
+    """The wanted sizes with the number that a -1 among them stands for.
 
-    Everything up to `whole` elements; beyond that the first and the last few along each
-    dimension, as numpy prints large arrays, and in outer dimensions only the first where there
-    are too many: at most `elided` cells in all. -1 marks a gap.
+    Raises ValueError where `numel` values cannot have these sizes.
 
-    >>> edge_indices((2, 3)), edge_indices((1000,))
-    (((0, 1), (0, 1, 2)), ((0, 1, 2, -1, 997, 998, 999),))
+    >>> inferred(12, (3, -1))
+    (3, 4)
     """
-    if prod(sizes) <= whole and max(sizes, default=0) <= 36:
-        return tuple(tuple(range(size)) for size in sizes)
-    for outer, inner in ((3, 3), (2, 3), (1, 3), (1, 2), (1, 1)):
-        edges = [outer] * (len(sizes) - 2) + [inner] * min(len(sizes), 2)
-        shown = [_ends(size, edge) for size, edge in zip(sizes, edges, strict=True)]
-        if _cells(shown) <= elided:
-            break
-    for d, size in enumerate(sizes):
-        if _cells(shown) > elided and size > 1:
-            shown[d] = (0, -1)
-    return tuple(shown)
-
-
-def without_gaps(shown: Sequence[Ints]) -> list[tuple[int, ...]]:
-    """The shown indices of each dimension without the gaps between them.
-
-    >>> without_gaps(edge_indices((2, 1000)))
-    [(0, 1), (0, 1, 2, 997, 998, 999)]
-    """
-    return [tuple(i for i in dim if i >= 0) for dim in shown]
-
-
-def _ends(size: int, edge: int) -> tuple[int, ...]:
-    if size <= 2 * edge + 1:
-        return tuple(range(size))
-    return (*range(edge), -1, *range(size - edge, size))
-
-
-def _cells(shown: Sequence[Ints]) -> int:
-    return prod(map(len, without_gaps(shown)))
+    known = prod(size for size in wanted if size != -1)
+    holes = sum(size == -1 for size in wanted)
+    if holes == 1 and known > 0 and numel % known == 0:
+        return tuple(numel // known if size == -1 else size for size in wanted)
+    if holes or any(size < -1 for size in wanted) or known != numel:
+        raise ValueError(
+            f"The sizes {tuple(wanted)} were asked for {numel:,} values. "
+            + (
+                "Only one size can be left open, and the others must divide the number of values. "
+                if holes
+                else f"They hold {known:,}. "
+            )
+            + f"Give sizes whose product is {numel:,}."
+        )
+    return tuple(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
 import matplotlib
@@ -17,6 +17,9 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+# Colours that stay apart for every kind of colour vision; the marks tell the same.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+_MARKS = ("o", "s", "^", "D")
 
 
 def bars(values: Mapping[str, float], *, title: str, unit: str) -> str:
@@ -30,9 +33,39 @@ def bars(values: Mapping[str, float], *, title: str, unit: str) -> str:
         axes.margins(x=0.12)
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel(unit)
-        out = StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
+        return _svg(figure)
+
+
+def lines(
+    places: Sequence[float], values: Mapping[str, Sequence[float]], *, title: str, x: str, y: str
+) -> str:
+    """Lines over common places as SVG text, both axes logarithmic, each named at its end."""
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7.5, 3.4), layout="constrained")
+        axes = figure.add_subplot()
+        for (name, line), colour, mark in zip(values.items(), _COLOURS, _MARKS, strict=False):
+            axes.loglog(places, line, color=colour, marker=mark)
+            axes.annotate(f"  {name}", (places[-1], line[-1]), va="center")
+        axes.set_xlim(right=places[-1] * (places[-1] / places[0]) ** 0.55)
+        axes.set_xticks(places, [_bytes(place) for place in places])
+        axes.minorticks_off()
+        axes.set_title(title, loc="left", fontweight="bold")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        return _svg(figure)
+
+
+def _svg(figure: Figure) -> str:
+    out = StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
+
+
+def _bytes(n: float) -> str:
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n:.3g} B"
 
 
 def _number(value: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from ..records import Cell, Family, Layout, Value, XRay
+from .theme import CHAR_WIDTH, PAGE_WIDTH
 
 
 def value_text(value: Value) -> str:
@@ -60,6 +61,7 @@ def warnings(x: XRay) -> list[str]:
         )
     if layout.overlaps and not x.refusal:
         found.append(f"Its {layout.numel:,} values share {count(layout.distinct, 'element')}.")
+        found.append(f"{layout.write_warning.capitalize()}.")
     if layout.is_conj:
         found.append("The conjugate bit is set: memory holds the conjugates of the values.")
     if layout.is_neg:
@@ -187,3 +189,15 @@ def count(n: int, noun: str) -> str:
     ('1 byte', '1,200 bytes')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def wrapped(sentence: str, width: int = int(PAGE_WIDTH / CHAR_WIDTH)) -> list[str]:
+    """A sentence in lines that fit the page."""
+    lines, line = [], ""
+    for word in sentence.split(" "):
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

@@ -3,7 +3,8 @@
 Colours are JupyterLab's variables with light fall-backs, so a theme change needs no redraw; a
 picture inside an `<img>` sees no variables and uses the fall-backs on its own white ground.
 Nothing is told by colour alone: a used cell has a solid border, an unused one a dotted border, a
-span with holes a dashed border, a cell without memory a dashed border and a cross.
+span with holes a dashed border, a cell without memory a dashed border and a cross, a value that
+has changed a thick border and what it was.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ CSS = """
 .it .free,.it .free rect{fill:var(--jp-layout-color1,#fff);stroke:#8a8a8a;stroke-dasharray:2 3}
 .it .used,.it .used rect{fill:#56b4e94d;stroke:#2f8fc4}
 .it .part,.it .part rect{fill:#56b4e91a;stroke:#2f8fc4;stroke-dasharray:5 2}
+.it .new,.it .new rect{fill:#e69f0059;stroke:#9a6a00;stroke-width:2}
 .it .bad,.it .bad rect{fill:#d55e0033;stroke:#d55e00;stroke-dasharray:5 2}
 """.replace("\n", "")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-from .. import indexing
+from .. import eliding
 from ..records import Cell, StorageCell, XRay
 from .svg import Canvas
-from .text import count, traits, value_text, warnings, xray_sentence
+from .text import count, traits, value_text, warnings, wrapped, xray_sentence
 from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, PAGE_WIDTH, SMALL_CHAR_WIDTH
 
 _GAP = 16
@@ -30,7 +30,7 @@ def xray_svg(x: XRay, *, live: bool = False) -> str:
     canvas.text(MARGIN, 34, traits(layout), kind="s")
     y = 34
     for sentence in warnings(x):
-        for line in _wrapped(sentence):
+        for line in wrapped(sentence):
             y += 16
             canvas.text(MARGIN, y, line, kind="w" if x.refusal or not layout.fits else "")
     width = _cell_width(x)
@@ -68,7 +68,7 @@ def _blocks(canvas: Canvas, x: XRay, top: float, width: float) -> float:
     edge = round(max(22, max(len(_edge(i)) for i in rows) * SMALL_CHAR_WIDTH + 10))
     block_width = edge + len(columns) * (width + 2)
     left, bottom, at = float(MARGIN), top, [0, 0]
-    for block in product(*indexing.without_gaps(outer)):
+    for block in product(*eliding.without_gaps(outer)):
         if left > MARGIN and left + block_width > PAGE_WIDTH:
             left, top, at = float(MARGIN), bottom + 18, [at[0] + len(rows), 0]
         if block:
@@ -157,14 +157,3 @@ def _storage_say(x: XRay, cell: StorageCell) -> str:
     at = ", ".join(f"[{', '.join(map(str, i))}]" for i in readers[:4])
     more = f" and {len(readers) - 4} more" if len(readers) > 4 else ""
     return f"{where}: {value_text(cell.value)}, read at {at}{more}"
-
-
-def _wrapped(sentence: str, width: int = int(PAGE_WIDTH / CHAR_WIDTH)) -> list[str]:
-    lines, line = [], ""
-    for word in sentence.split(" "):
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]

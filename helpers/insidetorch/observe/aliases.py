@@ -20,9 +20,10 @@ _MOST_RUNS = 64
 def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
     """Do two tensors share memory, and exactly how much of it?
 
-    Returns a `Relation`; its `common_bytes` counts bytes that both read, exactly: two tensors
-    that take turns in one storage have none. Addresses are compared, so two tensors made from one
-    NumPy array are seen to share it.
+    Returns a `Relation`: the bytes that both read, counted exactly (two tensors that take turns in
+    one storage have none), whether torch records one as a view of the other, and whether they have
+    one version counter. Addresses are compared, so two tensors made from one NumPy array are seen
+    to share it; no element is read and no operator runs.
     Raises what `layout_of` raises.
 
     >>> x = torch.arange(6)
@@ -40,7 +41,25 @@ def relation(a: torch.Tensor, b: torch.Tensor) -> Relation:
             _units(first, unit, max(-apart, 0)), _units(second, unit, max(apart, 0))
         )
     a_bytes, b_bytes = (r.distinct * r.itemsize for r in (first, second))
-    return Relation(same, a_bytes, b_bytes, common)
+    return Relation(
+        same_storage=same,
+        a_bytes=a_bytes,
+        b_bytes=b_bytes,
+        common_bytes=common,
+        same_object=a is b,
+        recorded=_recorded(a, b),
+        one_counter=private.share_version(a, b),
+    )
+
+
+def _recorded(a: torch.Tensor, b: torch.Tensor) -> str:
+    """Which of them is a view of the other, as autograd keeps it."""
+    a_base, b_base = private.base(a), private.base(b)
+    if b_base is a:
+        return "b of a"
+    if a_base is b:
+        return "a of b"
+    return "both of one" if a_base is not None and a_base is b_base else ""
 
 
 def _units(layout: Layout, unit: int, after: int) -> tuple[Index, Index, int]:

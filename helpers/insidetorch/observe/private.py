@@ -22,6 +22,8 @@ _NAMES = (
     "torch._C._storage_Use_Count",
     "torch._C.DisableTorchFunction",
     "torch._C._DisableFuncTorch",
+    "torch._C._autograd._unsafe_set_version_counter",
+    "torch._C._current_autograd_node",
     "torch._C._data_address",
     "torch._C._get_tracing_state",
     "torch._C._set_tracing_state",
@@ -77,6 +79,24 @@ def version(t: torch.Tensor) -> int | None:
     return None if t.is_inference() else torch.Tensor._version.__get__(t)
 
 
+def share_version(a: torch.Tensor, b: torch.Tensor) -> bool | None:
+    """Have two tensors one version counter? None where one of them keeps no version.
+
+    torch does not tell, so the counter of `a` is moved by one, `b` is asked, and the counter is
+    set back, with nothing in between.
+    """
+    before, other = version(a), version(b)
+    if before is None or other is None:
+        return None
+    if before != other:
+        return False
+    torch._C._autograd._unsafe_set_version_counter((a,), (before + 1,))
+    try:
+        return version(b) == before + 1
+    finally:
+        torch._C._autograd._unsafe_set_version_counter((a,), (before,))
+
+
 def base(t: torch.Tensor) -> torch.Tensor | None:
     """Whose view is it, for autograd? The root of the views, never one in between."""
     return torch.Tensor._base.__get__(t)
@@ -100,6 +120,12 @@ def is_functional(t: torch.Tensor) -> bool:
 def is_fake(t: torch.Tensor) -> bool:
     """Is it one of the compiler's tensors without data?"""
     return isinstance(t, FakeTensor)
+
+
+def running_node() -> str:
+    """The name of the graph's node that the engine runs now on this thread; "" outside of it."""
+    node = torch._C._current_autograd_node()
+    return "" if node is None else node.name()
 
 
 @contextmanager

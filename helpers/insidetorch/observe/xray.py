@@ -7,7 +7,7 @@ from itertools import product
 
 import torch
 
-from .. import footprint, indexing
+from .. import eliding, footprint
 from ..records import Cell, Index, Layout, StorageCell, XRay
 from . import private
 from .layout import layout_of
@@ -59,7 +59,7 @@ def strided_xray(t: torch.Tensor, sizes: Index, strides: Index, offset: int) -> 
 
 def _read(t: torch.Tensor, layout: Layout, outer: Index | None) -> XRay:
     shown = _shown(layout, outer)
-    at = list(product(*indexing.without_gaps(shown)))
+    at = list(product(*eliding.without_gaps(shown)))
     elements = [layout.element(index) for index in at]
     found = [logical(t, i, v) for i, v in zip(at, values_at(t, elements), strict=True)]
     cells = tuple(Cell(*row) for row in zip(at, elements, found, strict=True))
@@ -70,14 +70,14 @@ def _shown(layout: Layout, outer: Index | None) -> tuple[Index, ...]:
     # A complex value is twice as wide, and many small blocks need many labels.
     few = 20 if layout.dtype.startswith("complex") or len(layout.sizes) > 4 else 40
     if outer is None:
-        return indexing.edge_indices(layout.sizes, elided=few)
+        return eliding.edge_indices(layout.sizes, elided=few)
     sizes = layout.sizes[:-2]
     if len(outer) != len(sizes) or not all(0 <= i < n for i, n in zip(outer, sizes, strict=True)):
         raise IndexError(
             f"Block {outer} of a tensor with sizes {layout.sizes} was asked. Its outer dimensions "
             f"are {sizes}. Give one index for each of them."
         )
-    return (*((i,) for i in outer), *indexing.edge_indices(layout.sizes[-2:], elided=few))
+    return (*((i,) for i in outer), *eliding.edge_indices(layout.sizes[-2:], elided=few))
 
 
 def _storage_row(t: torch.Tensor, layout: Layout, elements: list[int]) -> tuple[StorageCell, ...]:

@@ -5,18 +5,30 @@ Sizes, strides, offsets and elements count elements of the tensor's dtype; a cou
 """
 
 from .aliases import Family, Member, Relation
+from .comparison import Comparison, Values
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
 from .operators import OperatorCount
+from .steps import Place, Step, Steps
+from .viewing import ViewRule
+from .writing import Reader, Write
 
 __all__ = [
     "Cell",
+    "Comparison",
     "Family",
     "Index",
     "Layout",
     "Member",
     "OperatorCount",
+    "Place",
+    "Reader",
     "Relation",
+    "Step",
+    "Steps",
     "StorageCell",
     "Value",
+    "Values",
+    "ViewRule",
+    "Write",
     "XRay",
 ]

@@ -57,19 +57,25 @@ class Family:
 
 @dataclass(frozen=True)
 class Relation:
-    """What two tensors have in common.
+    """What two tensors, a and b, have in common.
 
     `common_bytes` counts the bytes that both read; `a_bytes` and `b_bytes` those that each reads.
+    `recorded` is what torch has recorded of views: "b of a", "a of b", "both of one" or "".
+    `one_counter` tells whether a write through one moves the version of the other, which is how
+    autograd notices it; None where one of them keeps no version.
     """
 
     same_storage: bool
     a_bytes: int
     b_bytes: int
     common_bytes: int
+    same_object: bool = False
+    recorded: str = ""
+    one_counter: bool | None = False
 
     @property
     def words(self) -> str:
-        """The relation in one phrase."""
+        """The memory that they share, in one phrase."""
         if not self.same_storage and self.common_bytes:
             return f"on two storage objects that have {self.common_bytes:,} bytes in common"
         if not self.same_storage:

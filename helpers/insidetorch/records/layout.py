@@ -60,6 +60,18 @@ class Layout:
         return self.distinct < self.numel
 
     @property
+    def write_warning(self) -> str:
+        """What happens to a write in place, where indices share elements; "" where they do not.
+
+        torch looks for a stride of 0 only.
+        """
+        if not self.overlaps:
+            return ""
+        if any(n > 1 and s == 0 for n, s in zip(self.sizes, self.strides, strict=True)):
+            return "several indices read one element, so torch refuses to write to it in place"
+        return "several indices read one element, and torch does not notice a write in place"
+
+    @property
     def span(self) -> tuple[int, int] | None:
         """The first and the last storage element that are read; None for an empty tensor."""
         return indexing.span(self.sizes, self.strides, self.offset)

@@ -1,29 +1,24 @@
-"""Which of these takes longer? A chart of times measured now, with the ratios in words."""
+"""What do these two tensors have in common, and where do they differ?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from ..draw.charts import bars
-from ..observe.cost import times
-from .show import Picture
+from ..observe.compare import comparison_of
+from .show import Picture, show
 
 
-def compare_times(
-    fns: Mapping[str, Callable[[], object]], *, title: str = "time", rounds: int = 30
-) -> Picture:
-    """Measure functions side by side and show their times.
+def compare(first: object, second: object) -> Picture:
+    """What do two tensors share, how do their sizes fit, and where do their values differ?
 
-    Args: `fns` maps names to functions without arguments; see `insidetorch.observe.cost.times`.
-    Returns a `Picture` whose text gives each time as a multiple of the first one.
+    Args: two tensors, or NumPy arrays. What has no addresses is answered by a sentence.
+    Returns a `Picture`: a map of the memory that both read, and a text that also says whether one
+    is recorded as a view of the other, who notices a write, and whether values are equal, merely
+    cut to other sizes, or stand elsewhere.
+    Raises TypeError if one of them is neither a tensor nor an array.
 
-    >>> compare_times({"one": lambda: None, "two": lambda: None}).text.startswith("one: 1.0")
-    True
+    >>> import torch
+    >>> x = torch.arange(6).reshape(2, 3)
+    >>> print(compare(x, x.t()).text.splitlines()[2])
+    memory: reading the same 48 bytes; both are views of one tensor; one version counter, so \
+autograd notices a write through either
     """
-    found = times(fns, rounds=rounds)
-    first = next(iter(found.values()), 1.0)
-    text = "\n".join(
-        f"{name}: {value / first:.1f} times the first" for name, value in found.items()
-    )
-    chart = bars(found, title=title, unit="microseconds, the shortest of all rounds")
-    return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+    return show(comparison_of(first, second))

@@ -9,12 +9,15 @@ from html import escape
 import torch
 
 from ..draw.aliases import aliases_svg
+from ..draw.comparison import comparison_text
 from ..draw.svg import img
 from ..draw.text import families_sentence, families_text, xray_sentence, xray_text
+from ..draw.viewing import view_sentence, view_svg, view_text
+from ..draw.writing import write_sentence, write_svg, write_text
 from ..draw.xray import xray_svg
 from ..observe.layout import NoStorageError
 from ..observe.xray import xray_of
-from ..records import Family, Index, XRay
+from ..records import Comparison, Family, Index, ViewRule, Write, XRay
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Picture:
 def show(x: object) -> Picture:
     """What does this look like from inside?
 
-    Args: `x`, a tensor, an XRay, or what `families` returns. Any tensor at all is answered: one
+    Args: `x`, a tensor or a record: an XRay, a ViewRule, a Write, a
+    Comparison, what `families` returns. Any tensor at all is answered: one
     without addresses by a sentence that says why it has none.
     Returns a `Picture`. Raises TypeError for anything else.
 
@@ -54,6 +58,14 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
     kind = type(x)  # not isinstance: an object may lie about its class, or raise when asked
     if kind is tuple and all(type(family) is Family for family in x):
         return Picture(aliases_svg(x, live=live), families_sentence(x), families_text(x))
+    if kind is ViewRule:
+        return Picture(view_svg(x, live=live), view_sentence(x), view_text(x))
+    if kind is Write:
+        return Picture(write_svg(x, live=live), write_sentence(x), write_text(x))
+    if kind is Comparison:
+        words = comparison_text(x)
+        svg = aliases_svg(x.families, live=live) if x.families else ""
+        return Picture(svg, words.replace("\n", ". "), words)
     if kind is not XRay:
         if not issubclass(kind, torch.Tensor):
             raise TypeError(

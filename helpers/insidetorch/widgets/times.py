@@ -1,0 +1,67 @@
+"""Which of these takes longer? A chart of times measured now, with the ratios in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+
+from ..draw.charts import bars, lines
+from ..observe.cost import times
+from .show import Picture
+
+
+def compare_times(
+    fns: Mapping[str, Callable[[], object]], *, title: str = "time", rounds: int = 30
+) -> Picture:
+    """Measure functions side by side and show their times.
+
+    Args: `fns` maps names to functions without arguments; see `insidetorch.observe.cost.times`.
+    Returns a `Picture` whose text gives each time as a multiple of the first one.
+
+    >>> compare_times({"one": lambda: None, "two": lambda: None}).text.startswith("one: 1.0")
+    True
+    """
+    found = times(fns, rounds=rounds)
+    first = next(iter(found.values()), 1.0)
+    text = "\n".join(
+        f"{name}: {value / first:.1f} times the first" for name, value in found.items()
+    )
+    chart = bars(found, title=title, unit="microseconds, the shortest of all rounds")
+    return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+
+
+def copy_costs(sides: Sequence[int] = (16, 64, 256, 1024, 4096)) -> Picture:
+    """What do a view and two copies of a square float32 matrix cost, the larger the matrix?
+
+    Args: `sides`, how many rows the matrices have. The largest of them is measured last.
+    Returns a `Picture` of times measured now; its text gives for each size the bytes that a copy
+    reads and writes, and how many views and how many plain copies the time of each is worth.
+
+    >>> print(copy_costs((4, 8)).text.splitlines()[0].partition(":")[0])
+    64 bytes
+    """
+    places, found = [], []
+    for side in sides:
+        matrix = torch.ones(side, side)
+        ways = {
+            "t()": lambda m=matrix: m.t(),
+            "clone()": lambda m=matrix: m.clone(),
+            "t().contiguous()": lambda m=matrix: m.t().contiguous(),
+        }
+        places.append(matrix.nbytes)
+        found.append(times(ways, rounds=30 if side < 1000 else 5))
+    text = "\n".join(map(_cost_text, places, found))
+    values = {name: [one[name] for one in found] for name in found[0]}
+    title = "a view and two copies of a matrix"
+    chart = lines(places, values, title=title, x="bytes of the matrix", y="microseconds")
+    return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+
+
+def _cost_text(nbytes: int, found: Mapping[str, float]) -> str:
+    view, copy, turned = found.values()
+    return (
+        f"{nbytes:,} bytes: t() moves none; clone() reads and writes {2 * nbytes:,} and takes "
+        f"{copy / view:,.0f} times as long; t().contiguous() moves as many in another order and "
+        f"takes {turned / copy:.1f} times as long as clone()"
+    )
