@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
 import torch
 
 from insidetorch import check, hint, progress
+from insidetorch.indexing import contiguous_strides as borrowed
+from insidetorch.learn.by_hand import names_used
 from insidetorch.learn.course_data import digest
-from insidetorch.learn.observation import MIME, names_used, observe, plain
+from insidetorch.learn.observation import MIME, observe, plain
 from insidetorch.learn.progress import remembered
 
 
@@ -30,6 +33,8 @@ def course(tmp_path, monkeypatch):
     def seen(values):
         return digest("salt", {"v": 1, "id": "1.1", "seen": values})
 
+    stub = {"error": "NotImplementedError", "in": "answer"}
+
     entry = {
         "title": "Double",
         "core": True,
@@ -41,6 +46,7 @@ def course(tmp_path, monkeypatch):
             seen([2, 4]): {"is": "right", "tell": ""},
             seen([1, 4]): {"is": "wrong", "tell": "That is the square."},
             seen([None, None]): {"is": "stub", "tell": ""},
+            seen([stub, stub]): {"is": "stub", "tell": ""},
         },
     }
     extra = {**entry, "title": "Extra", "core": False, "points": 1}
@@ -63,8 +69,35 @@ def test_a_known_mistake_is_named(course):
 def test_an_unknown_mistake_is_shown_beside_torch(course):
     outcome = check("1.1", lambda x: 2 * x + (x > 1), CASES, torch_says=double)
     assert outcome.tell == "Given 2: you got 5, torch has 4."
-    failing = check("1.1", lambda x: 1 // 0, CASES, torch_says=double)
-    assert failing.tell == 'Given 1: you got {"error": "ZeroDivisionError"}, torch has 2.'
+
+
+def test_the_first_error_is_told_with_its_case_and_its_line(course):
+    def failing(x):
+        return 2 * x if x < 2 else forgotten(x)  # noqa: F821
+
+    outcome = check("1.1", failing, CASES, torch_says=double)
+    assert outcome.tell == (
+        "Your code raised NameError: name 'forgotten' is not defined. Given 2.\n"
+        "It happened here: return 2 * x if x < 2 else forgotten(x)  # noqa: F821"
+    )
+    assert outcome.observation["seen"] == [2, {"error": "NameError"}]
+
+
+def test_of_named_parts_the_first_that_differs_is_told(course):
+    def parts(x, wrong=0):
+        return {"value": 2 * x, "shape": {"sizes": [x + wrong]}}
+
+    outcome = check("1.1", lambda x: parts(x, x > 1), CASES, torch_says=parts)
+    assert outcome.tell == "Given 2: shape: sizes: you got [3], torch has [2]."
+
+
+def test_a_half_written_answer_is_told_what_is_open(course):
+    def rest(x):
+        raise NotImplementedError
+
+    outcome = check("1.1", lambda x: 2 if x == 1 else rest(x), CASES)
+    assert (outcome.outcome, outcome.tell) == ("not yet", "Still to be written: rest.")
+    assert check("1.1", rest, CASES).outcome == "not yet"  # the stub's is named answer
 
 
 @pytest.mark.parametrize("stub", [lambda x: None, NotImplementedError])
@@ -80,7 +113,8 @@ def test_a_stub_is_not_attempted(course, stub):
 
 def test_without_cases_an_error_is_told(course):
     outcome = check("1.1", lambda: 1 // 0)
-    assert outcome.outcome == "not yet" and outcome.tell.startswith("It raised ZeroDivisionError")
+    assert outcome.outcome == "not yet"
+    assert outcome.tell.startswith("Your code raised ZeroDivisionError: integer division")
     assert outcome.observation["seen"] == {"error": "ZeroDivisionError"}
 
 
@@ -103,13 +137,19 @@ def test_under_nbgrader_only_a_right_answer_passes(course, monkeypatch):
         check("1.1", lambda x: x * x, CASES)
 
 
-def test_a_print_is_counted_and_changes_no_verdict(course, capsys):
+def test_a_print_is_shown_and_changes_no_verdict(course, capsys):
+    def quiet(x):
+        print(x)
+        return 2 * x
+
     def loud(x):
         print("x" * 50_000)
         return 2 * x
 
     outcome = check("1.1", loud, CASES)
-    assert outcome.outcome == "right" and "printed 20,000 characters" in outcome.tell
+    assert outcome.outcome == "right"
+    assert outcome.tell.endswith(f"Your code printed: {'x' * 400} … (20,000 characters in all)")
+    assert check("1.1", quiet, CASES).tell.endswith("Your code printed: 1\n2")
     assert capsys.readouterr().out == ""
 
 
@@ -155,11 +195,78 @@ def test_one_answer_cannot_spoil_the_next():
     assert seen["seen"][0] is True and seen["seen"][1]["dtype"] == "float32"
 
 
-def test_the_libraries_that_a_rule_names_are_found():
-    def nested(sizes):
-        return [torch.empty(size) for size in sizes]
+def helper(sizes):
+    return torch.empty(sizes)
 
-    assert names_used(nested) == ["torch"] and names_used(double) == []
+
+OPERATORS = {"t": lambda a: torch.t(a)}
+
+
+class Callable:
+    def __call__(self, sizes):
+        return helper(sizes)
+
+
+def imported(sizes):
+    import numpy as n
+
+    return n.zeros(sizes)
+
+
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        (double, []),
+        (functools.cache(double), []),
+        (lambda sizes: [torch.empty(size) for size in sizes], ["torch"]),
+        (lambda sizes: helper(sizes), ["torch"]),
+        (lambda a: OPERATORS["t"](a), ["torch"]),
+        (functools.cache(lambda sizes: helper(sizes)), ["torch"]),
+        (functools.partial(helper), ["torch"]),
+        (Callable(), ["torch"]),
+        (Callable, ["torch"]),
+        ((double, helper), ["torch"]),
+        (borrowed, ["insidetorch"]),
+        (imported, ["numpy"]),
+        (lambda source: eval(source), ["eval"]),
+        (len, []),
+        (None, []),
+    ],
+)
+def test_the_libraries_that_a_rule_uses_are_found(answer, names):
+    assert names_used(answer) == names
+
+
+def test_what_is_allowed_may_be_used():
+    assert names_used(lambda sizes: borrowed(sizes), allowed=[borrowed]) == []
+
+
+def test_a_rule_that_uses_torch_is_told_so(course):
+    def answer(x):
+        return int(torch.tensor(2 * x))
+
+    outcome = check("1.1", answer, CASES, by_hand=answer)
+    assert outcome.observation["seen"] == {"results": [2, 4], "uses": ["torch"]}
+    assert outcome.tell.startswith("Your answer uses torch. This exercise asks for the rule")
+
+
+def test_a_judge_makes_right_answers_equal(course, monkeypatch):
+    file = course / "01.json"
+    chapter = json.loads(file.read_text(encoding="utf-8"))
+    chapter["exercises"]["1.1"]["judge"] = "builtins.sorted"
+    file.write_text(json.dumps(chapter), encoding="utf-8")
+    assert check("1.1", lambda x: 6 - 2 * x, CASES).outcome == "right"  # 4, 2
+    assert check("1.1", lambda x: 5, CASES).outcome == "not yet"
+    assert check("1.1", lambda: 5).outcome == "not yet"  # sorted(5) raises
+
+
+def test_words_between_backticks_are_code(course):
+    file = course / "01.json"
+    text = file.read_text(encoding="utf-8").replace("Well done.", "`x < y` done.")
+    file.write_text(text.replace('"first"', '"`a`"'), encoding="utf-8")
+    shown = check("1.1", double, CASES)._repr_mimebundle_()["text/html"]
+    assert "<p><code>x &lt; y</code> done.</p>" in shown
+    assert "<li><code>a</code></li>" in hint("1.1")._repr_html_()
 
 
 def test_hints_come_one_by_one_and_are_remembered(course):
@@ -177,6 +284,13 @@ def test_unknown_exercises_are_refused(course):
         hint("1.9")
     with pytest.raises(ValueError, match=r"'storage' was asked for.*Write it like"):
         check("storage", double, CASES)
+    with pytest.raises(ValueError, match=r"1\.1 was asked for.*Write it like"):
+        hint(1.1)
+
+
+def test_progress_outside_a_course_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no course around this notebook" in repr(progress())
 
 
 def test_a_hint_outside_a_course_is_refused(tmp_path, monkeypatch):

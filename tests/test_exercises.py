@@ -191,6 +191,25 @@ def test_a_check_that_cannot_tell_a_wrong_answer_is_refused(small):
     assert not (small.root / "exercises").exists()
 
 
+def test_a_wrong_answer_that_only_raises_is_refused(small):
+    small("    return x * x\n", "    return [x][x - 1] + x\n")
+    source = small.root / "source" / "01_small" / "exercises.py"
+    cases = "double, [(1,), (2,), (3,)]"
+    text = source.read_text("utf-8").replace("lambda: [double(x) for x in (1, 2, 3)]", cases)
+    source.write_text(text, encoding="utf-8")
+    with pytest.raises(CourseError, match=r"differs from the solution only where it raises"):
+        build_exercises(small.root, "01_small")
+
+
+def test_a_judge_is_applied_before_answers_are_told_apart(small):
+    small("points = 1", 'points = 1\njudge = "builtins.sorted"')
+    build_exercises(small.root, "01_small")
+    data = json.loads((small.root / "exercises" / ".course" / "01.json").read_text("utf-8"))
+    entry = {**data["exercises"]["1.1"], "salt": data["salt"]}
+    for seen, verdict_is in (([2, 4, 6], "right"), ([6, 2, 4], "right"), ([1, 4, 9], "wrong")):
+        assert verdict(entry, {"v": 1, "id": "1.1", "seen": seen})["is"] == verdict_is
+
+
 def test_a_build_is_the_same_each_time_and_keeps_the_learners_answers(small):
     small()
     build_exercises(small.root, "01_small")

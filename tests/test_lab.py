@@ -79,6 +79,14 @@ def test_an_unknown_notebook_is_met_with_those_there_are(course):
         lab.choose_notebook(course, name="foo")
 
 
+@pytest.mark.parametrize("name", ["1.3", "exercises/01_storage_and_stride.ipynb", "exercises/01_"])
+def test_exercises_are_opened_by_their_folder_or_an_exercise(course, name):
+    exercises = course / "exercises" / "01_storage_and_stride.ipynb"
+    exercises.parent.mkdir()
+    exercises.write_text("{}", encoding="utf-8")
+    assert lab.choose_notebook(course, name=name) == "exercises/01_storage_and_stride.ipynb"
+
+
 def test_a_part_of_two_names_is_not_guessed(course):
     with pytest.raises(CourseError, match=r"'0' .*More than one notebook has .*01_stor.*02_views"):
         lab.choose_notebook(course, name="0")

@@ -64,6 +64,16 @@ def test_who_does_not_say_yes_keeps_everything(course):
     assert (course / NAME).read_bytes() == before and not (course / ".insidetorch").exists()
 
 
+def test_where_nobody_answers_nothing_is_changed(course):
+    before = (course / NAME).read_bytes()
+
+    def nobody(question):
+        raise EOFError
+
+    assert reset("1.2", root=course, ask=nobody) == "Nothing was changed."
+    assert (course / NAME).read_bytes() == before
+
+
 def test_an_untouched_exercise_is_told_so(course):
     assert "holds the stub of 1.3 already" in reset("1.3", root=course, ask=None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -38,9 +39,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def notebooks(root: Path) -> list[str]:
+def notebooks(root: Path, *, folder: str = "notebooks") -> list[str]:
     """Which notebooks are there? Returns their paths from the course's folder, in order."""
-    found = sorted((root / "notebooks").rglob("*.ipynb"))
+    found = sorted((root / folder).rglob("*.ipynb"))
     return [
         path.relative_to(root).as_posix()
         for path in found
@@ -51,13 +52,19 @@ def notebooks(root: Path) -> list[str]:
 def choose_notebook(root: Path, *, name: str | None) -> str:
     """Which notebook opens? The one named, else the one that the learner was in, else the first.
 
-    `name` is a notebook's name or path, or a part of its name that only one has. Raises CourseError
-    where no notebook, or more than one, has that name.
+    `name` is a notebook's name or path, or a part of its name that only one has; an exercise such
+    as 1.3 means the notebook that it stands in. Raises CourseError where no notebook, or more than
+    one, has that name.
     """
-    known = {path: Path(path).stem for path in notebooks(root)}
+    folder = "notebooks"
+    if name is not None and re.fullmatch(r"\d+\.\d+", name):
+        folder, name = "exercises", f"{int(name.partition('.')[0]):02d}_"
+    elif name is not None and "exercises" in Path(name).parts:
+        folder = "exercises"
+    known = {path: Path(path).stem for path in notebooks(root, folder=folder)}
     if not known:
         raise CourseError(
-            f"A notebook was to be opened from {root / 'notebooks'}. There is none. Get the course "
+            f"A notebook was to be opened from {root / folder}. There is none. Get the course "
             f"anew, or build the notebooks with `python course.py build`."
         )
     if name is None:

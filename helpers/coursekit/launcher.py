@@ -23,6 +23,7 @@ OVERVIEW = """\
 Inside PyTorch: see the real PyTorch runtime in executable notebooks.
 
   python course.py lab             open the course in JupyterLab, at the chapter you were in
+  python course.py lab 1.3         open the exercises at the chapter of exercise 1.3
   python course.py lab --check     tell whether everything that the course needs is here
   python course.py reset 1.3       put the stub of an exercise back, the old answer kept
   python course.py grade PATH      grade notebooks with exercises, or folders of them
@@ -42,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
     commands = course.add_subparsers(dest="command", metavar="COMMAND")
     lab = commands.add_parser("lab", help="open the course in JupyterLab")
     lab.add_argument(
-        "notebook", nargs="?", metavar="NOTEBOOK", help="a notebook's name, or a part of one"
+        "notebook",
+        nargs="?",
+        metavar="NOTEBOOK",
+        help="a notebook's name, a part of one, or an exercise such as 1.3",
     )
     lab.add_argument("--port", type=int, metavar="N", help="use this port, or refuse")
     lab.add_argument("--no-browser", action="store_true", help="only print the address")

@@ -52,7 +52,8 @@ def reset(what: str, *, root: Path, ask: Callable[[str], str] | None) -> str:
     if not changed:
         return f"{name} holds the stub of {what} already."
     which = ", ".join(_exercise(cell) for cell in changed)
-    if ask and ask(f"Put back the stub of {which} in {name}? The old one is kept. [y/N] ") != "y":
+    question = f"Put back the stub of {which} in {name}? The old one is kept. [y/N] "
+    if ask and _answer(ask, question) != "y":
         return "Nothing was changed."
     copy = back_up(root, notebook, name=f"{notebook.stem}-exercises").relative_to(root).as_posix()
     for cell in changed:
@@ -64,6 +65,14 @@ def reset(what: str, *, root: Path, ask: Callable[[str], str] | None) -> str:
         f"{name}: {which} is as it was at first; your old notebook is {copy}.\n"
         "If the notebook is open in JupyterLab, choose File > Reload Notebook from Disk there."
     )
+
+
+def _answer(ask: Callable[[str], str], question: str) -> str:
+    try:
+        return ask(question).strip().lower()
+    except EOFError:  # nobody is there to answer
+        print()
+        return ""
 
 
 def _found(what: str, root: Path) -> tuple[Path, dict[str, str]]:

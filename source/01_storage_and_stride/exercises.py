@@ -1,13 +1,18 @@
 # %% [markdown]
 # # Exercises 1 · Storage and stride
 #
-# Each exercise has a cell for your answer and a cell that checks it. A check knows three outcomes:
-# not attempted, not yet, right. Where it recognises a mistake, it says which. `hint("1.1")` helps
-# in three steps, `progress()` shows how far you are, and `python course.py reset 1.1` puts the stub
-# of an exercise back. The core exercises take about an hour.
+# Each exercise has a cell for your answer and a cell that checks it. Run both. A check knows three
+# outcomes: not attempted, not yet, right. Where it recognises a mistake, it says which.
 #
-# Answer in plain Python where an exercise asks for a rule: no torch, no `insidetorch`. The checks
-# run your rule on many small cases and compare it with what torch does.
+# - `hint("1.2")` in a cell of your own helps in three steps: each run shows one hint more.
+# - `progress()` shows how far you are.
+# - `python course.py reset 1.2`, typed in a terminal in the course's folder, puts the stub of an
+#   exercise back (a *stub* is what stands in the answer cell at first) and keeps your old notebook.
+#
+# *Core* exercises take about an hour together, *extra* ones come on top. In a *complete* exercise
+# you write a function, in a *repair* you mend one that is given, and in a *build* you write a piece
+# of a small torch of your own. Where an exercise asks for a rule, answer in plain Python: no torch,
+# no `insidetorch`, no NumPy. The checks run your rule on many small cases, and torch is the judge.
 
 # %%
 from itertools import product
@@ -15,7 +20,6 @@ from itertools import product
 import torch
 
 from insidetorch import check, hint, progress
-from insidetorch.learn.observation import names_used
 
 # %% tags=["1.1", "about"]
 title = "The strides of a new tensor"
@@ -48,15 +52,16 @@ small_sizes = [sizes for dims in range(4) for sizes in product(range(4), repeat=
 
 check(
     "1.1",
-    lambda sizes: [new_strides(sizes), names_used(new_strides)],
+    new_strides,
     [(sizes,) for sizes in small_sizes],
-    torch_says=lambda sizes: [torch.empty(sizes).stride(), []],
+    torch_says=lambda sizes: torch.empty(sizes).stride(),
+    by_hand=new_strides,
 )
 
 
 # %% tags=["1.1", "wrong"]
-# A size of 0 makes every stride to its left 0 here. torch lets it count as 1, so that the strides
-# of an empty batch stay those of the others.
+# A size of 0 makes every stride to its left 0 here. torch lets it count as 1: sizes (2, 0, 3) have
+# strides (3, 3, 1).
 def new_strides(sizes):
     strides, step = [], 1
     for size in reversed(sizes):
@@ -103,11 +108,12 @@ def new_strides(sizes):
 # After each dimension multiply that number by the dimension's size, or by 1 where the size is 0.
 
 # %% [markdown] tags=["1.1", "afterword"]
-# That is `empty_tensor_restride` of torch's C++ source. The same six lines decide what
-# `is_contiguous()` answers, except that it ignores the strides of dimensions of size 1.
+# That is `empty_tensor_restride` of torch's C++ source. `is_contiguous()` compares with these
+# strides, but it ignores those of dimensions of size 1, and says True of every tensor without
+# values.
 
 # %% tags=["1.2", "about"]
-title = "Who reads this element?"
+title = "The readers of an element"
 kind = "complete"
 core = True
 difficulty = 2
@@ -144,7 +150,7 @@ def torch_finds(element, sizes, strides, offset):
     return [tuple(index) for index in (read == element).nonzero().tolist()]
 
 
-check("1.2", readers, questions, torch_says=torch_finds)
+check("1.2", readers, questions, torch_says=torch_finds, by_hand=readers)
 
 
 # %% tags=["1.2", "wrong"]
@@ -202,11 +208,12 @@ points = 3
 
 # %% [markdown] tags=["1.3", "statement"]
 # A convolution looks at patches of an image. A *dilated* one leaves gaps: a 3 × 3 patch with
-# dilation 2 takes every second row and column. Return all patches of an image as a view of sizes
-# (rows, columns, size, size): `result[y, x]` is the patch whose upper left value is `image[y, x]`.
-# Use `image.as_strided`. The image may itself be a view, so do not assume its strides or offset.
+# dilation 2 takes every second row and column. Return all patches of an image as one view with four
+# dimensions: `result[y, x]` is the patch, of sizes (size, size), whose upper left value is
+# `image[y, x]`. There is one for each position at which the whole patch lies inside the image.
 #
-# **Done when** the values, sizes and strides are right and no operator copied anything.
+# **Done when** the values, sizes and strides are right and the only operator that runs is
+# `image.as_strided`. The image may itself be a view, so do not assume its strides or its offset.
 
 
 # %% tags=["1.3", "answer"]
@@ -225,17 +232,24 @@ def patches(image, size, dilation):
 from insidetorch import count, relation
 
 board = torch.arange(48).reshape(6, 8)
-images = [board, board.t(), board[1:, 2:], board[:, ::2]]
+images = [board, board.t(), board[1:, 2:], torch.arange(480).reshape(20, 24)[:6, 1:12:2]]
 
 
 def look_at_patches(number, size, dilation):
-    image = images[number]
-    found = patches(image, size, dilation)
-    ran = [name for name, _ in count(lambda: patches(image, size, dilation)).calls]
-    return [found, relation(found, image).same_storage, ran == ["aten.as_strided.default"]]
+    image, made = images[number], []
+    ran = count(lambda: made.append(patches(image, size, dilation)))
+    same = relation(made[0], image).same_storage
+    return {"patches": made[0], "reads the image": same, "operators": str(ran)}
 
 
-check("1.3", look_at_patches, [(n, *how) for n in range(4) for how in ((2, 1), (3, 1), (2, 3))])
+def by_unfold(number, size, dilation):
+    reach, image = dilation * (size - 1) + 1, images[number]
+    views = image.unfold(0, reach, 1).unfold(1, reach, 1)[..., ::dilation, ::dilation]
+    return {"patches": views, "reads the image": True, "operators": "aten.as_strided.default"}
+
+
+settings = [(number, *how) for number in range(4) for how in ((2, 1), (3, 1), (2, 3))]
+check("1.3", look_at_patches, settings, torch_says=by_unfold)
 
 
 # %% tags=["1.3", "wrong"]
@@ -296,8 +310,9 @@ def patches(image, size, dilation):
 # The last two dimensions step inside a patch: by the image's strides times the dilation.
 
 # %% [markdown] tags=["1.3", "afterword"]
-# `Tensor.unfold` does this for one dimension and without dilation. Convolution kernels read memory
-# just so; `nn.functional.unfold`, in contrast, copies every patch out.
+# The method `unfold` does this for one dimension and without dilation; two of them and a step, as
+# in the check, give the same view. Some convolution kernels read memory just so. Others, and
+# `nn.functional.unfold`, copy every patch out first.
 
 # %% tags=["1.4", "about"]
 title = "The slice that kept the whole data set"
@@ -312,7 +327,8 @@ points = 2
 # large as the data set, and the data set stays in memory as long as the rows do. Repair it.
 #
 # **Done when** the rows that come back from a file bring only their own bytes along, values and
-# dtype are those of the slice, a gradient still flows through it, and the data set is untouched.
+# dtype are those of the slice, the rows share no memory with the data set, a gradient still flows
+# from them into it, and its values are untouched.
 
 
 # %% tags=["1.4", "answer"]
@@ -337,22 +353,42 @@ datasets = [numbers.float(), numbers.int().t(), numbers.double().requires_grad_(
 
 
 def save_and_load(number, count):
-    dataset = datasets[number]
-    before, file = dataset.detach().clone(), io.BytesIO()
+    dataset, file = datasets[number], io.BytesIO()
+    before = dataset.detach().clone()
     kept = keep_rows(dataset, count)
     torch.save(kept.detach(), file)
     file.seek(0)
     loaded = torch.load(file)
-    own = not relation(kept, dataset).same_storage and torch.equal(dataset, before)
-    return [loaded, loaded.untyped_storage().nbytes(), own, kept.requires_grad]
+    # A gradient arrives where the history of the rows leads back to the data set.
+    arrives = kept.requires_grad and torch.autograd.grad(kept.sum(), dataset, allow_unused=True)[0]
+    return {
+        "values": loaded.tolist(),
+        "dtype": loaded.dtype,
+        "bytes of the loaded storage": loaded.untyped_storage().nbytes(),
+        "bytes shared with the data set": relation(kept, dataset).common_bytes,
+        "data set unchanged": torch.equal(dataset, before),
+        "gradient": arrives.sum().item() if torch.is_tensor(arrives) else None,
+    }
 
 
-check("1.4", save_and_load, [(0, 3), (1, 2), (2, 1)])
+def wanted(number, count):
+    rows = datasets[number][:count]
+    return {
+        "values": rows.tolist(),
+        "dtype": rows.dtype,
+        "bytes of the loaded storage": rows.nbytes,
+        "bytes shared with the data set": 0,
+        "data set unchanged": True,
+        "gradient": float(rows.numel()) if rows.requires_grad else None,
+    }
+
+
+check("1.4", save_and_load, [(0, 3), (1, 2), (2, 1)], torch_says=wanted)
 
 
 # %% tags=["1.4", "wrong"]
-# contiguous() returns the slice itself: it is contiguous already. Nothing was copied, and the whole
-# storage is still saved.
+# A slice of rows of a contiguous data set is contiguous already, so contiguous() returns the slice
+# itself. Nothing was copied, and the whole storage is still saved.
 def keep_rows(dataset, count):
     return dataset[:count].contiguous()
 
@@ -375,6 +411,13 @@ def keep_rows(dataset, count):
 # int64, whatever they were.
 def keep_rows(dataset, count):
     return torch.tensor(dataset[:count].tolist())
+
+
+# %% tags=["1.4", "wrong"]
+# The rows were copied through .data, which cuts their history: they require a gradient as a leaf of
+# their own, and none arrives in the data set.
+def keep_rows(dataset, count):
+    return dataset.data[:count].clone().requires_grad_(dataset.requires_grad)
 
 
 # %% [markdown] tags=["1.4", "hint"]
@@ -401,7 +444,9 @@ points = 3
 # %% [markdown] tags=["1.5", "statement"]
 # Predict sizes, strides and offset of twelve views of a matrix `a`, from the layout of `a` alone.
 # `layout_after(operator, sizes, strides, offset)` returns the three as tuple, tuple and integer.
-# The operators are the keys of `operators` below. The matrix has at least 2 rows and 3 columns.
+# The operators are the keys of `operators` below. The matrix has at least 2 rows and 3 columns. A
+# new dimension of size 1 gets the stride that one step over everything inside it would need:
+# `a[None]` the number of rows times their stride, `a.unsqueeze(-1)` a stride of 1.
 #
 # **Done when** you agree with torch for each operator on matrices with different layouts.
 
@@ -445,7 +490,7 @@ def layout_after(operator, sizes, strides, offset):
 
 # %% tags=["1.5", "check"]
 grid = torch.arange(60).reshape(6, 10)
-matrices = [grid, grid.t(), grid[1:4, 2:], grid[::2, ::3], grid[:, 3:7].t()]
+matrices = [grid, grid.t(), grid[1:4, 2:], grid[::2, ::3], grid[:, 3:7].t(), grid[:5, :7]]
 
 
 def of(a):
@@ -459,6 +504,7 @@ check(
     torch_says=lambda operator, sizes, strides, offset: of(
         operators[operator](torch.arange(60).as_strided(sizes, strides, offset))
     ),
+    by_hand=layout_after,
 )
 
 
@@ -466,37 +512,104 @@ check(
 # The results of slices are right for an offset of 0 only. A view of a view starts from the offset
 # that is already there.
 def layout_after(operator, sizes, strides, offset):
-    a = torch.arange(1000).as_strided(sizes, strides, 0)
-    b = operators[operator](a)
-    return tuple(b.shape), b.stride(), b.storage_offset()
+    offset = 0
+    (rows, columns), (down, across) = sizes, strides
+    return {
+        "a.t()": ((columns, rows), (across, down), offset),
+        "a[1:]": ((rows - 1, columns), (down, across), offset + down),
+        "a[:, 1]": ((rows,), (down,), offset + across),
+        "a[-1]": ((columns,), (across,), offset + (rows - 1) * down),
+        "a[::2]": (((rows + 1) // 2, columns), (2 * down, across), offset),
+        "a[:, 1::2]": ((rows, columns // 2), (down, 2 * across), offset + across),
+        "a[1, 2]": ((), (), offset + down + 2 * across),
+        "a[None]": ((1, rows, columns), (rows * down, down, across), offset),
+        "a.unsqueeze(-1)": ((rows, columns, 1), (down, across, 1), offset),
+        "a[:1].expand(4, -1)": ((4, columns), (0, across), offset),
+        "a.diagonal()": ((min(rows, columns),), (down + across,), offset),
+        "a.unfold(1, 2, 1)": ((rows, columns - 1, 2), (down, across, across), offset),
+    }[operator]
 
 
 # %% tags=["1.5", "wrong"]
 # These layouts follow from the sizes alone. The matrix may be transposed or stepped: use the
 # strides that are given.
 def layout_after(operator, sizes, strides, offset):
-    a = torch.arange(1000).as_strided(sizes, (sizes[1], 1), offset)
-    b = operators[operator](a)
-    return tuple(b.shape), b.stride(), b.storage_offset()
+    strides = (sizes[1], 1)
+    (rows, columns), (down, across) = sizes, strides
+    return {
+        "a.t()": ((columns, rows), (across, down), offset),
+        "a[1:]": ((rows - 1, columns), (down, across), offset + down),
+        "a[:, 1]": ((rows,), (down,), offset + across),
+        "a[-1]": ((columns,), (across,), offset + (rows - 1) * down),
+        "a[::2]": (((rows + 1) // 2, columns), (2 * down, across), offset),
+        "a[:, 1::2]": ((rows, columns // 2), (down, 2 * across), offset + across),
+        "a[1, 2]": ((), (), offset + down + 2 * across),
+        "a[None]": ((1, rows, columns), (rows * down, down, across), offset),
+        "a.unsqueeze(-1)": ((rows, columns, 1), (down, across, 1), offset),
+        "a[:1].expand(4, -1)": ((4, columns), (0, across), offset),
+        "a.diagonal()": ((min(rows, columns),), (down + across,), offset),
+        "a.unfold(1, 2, 1)": ((rows, columns - 1, 2), (down, across, across), offset),
+    }[operator]
 
 
 # %% tags=["1.5", "wrong"]
-# Offsets count elements, not bytes.
+# A start moves the offset, but a step was taken from the first column on: of 7 columns, 1::2 are 3.
+# Count from the start.
 def layout_after(operator, sizes, strides, offset):
-    a = torch.arange(60).as_strided(sizes, strides, offset)
-    b = operators[operator](a)
-    return tuple(b.shape), b.stride(), b.storage_offset() * b.element_size()
+    (rows, columns), (down, across) = sizes, strides
+    return {
+        "a.t()": ((columns, rows), (across, down), offset),
+        "a[1:]": ((rows - 1, columns), (down, across), offset + down),
+        "a[:, 1]": ((rows,), (down,), offset + across),
+        "a[-1]": ((columns,), (across,), offset + (rows - 1) * down),
+        "a[::2]": (((rows + 1) // 2, columns), (2 * down, across), offset),
+        "a[:, 1::2]": ((rows, (columns + 1) // 2), (down, 2 * across), offset + across),
+        "a[1, 2]": ((), (), offset + down + 2 * across),
+        "a[None]": ((1, rows, columns), (rows * down, down, across), offset),
+        "a.unsqueeze(-1)": ((rows, columns, 1), (down, across, 1), offset),
+        "a[:1].expand(4, -1)": ((4, columns), (0, across), offset),
+        "a.diagonal()": ((min(rows, columns),), (down + across,), offset),
+        "a.unfold(1, 2, 1)": ((rows, columns - 1, 2), (down, across, across), offset),
+    }[operator]
+
+
+# %% tags=["1.5", "wrong"]
+# One step along the diagonal goes one row down and one column across: its stride is their sum.
+def layout_after(operator, sizes, strides, offset):
+    (rows, columns), (down, across) = sizes, strides
+    return {
+        "a.t()": ((columns, rows), (across, down), offset),
+        "a[1:]": ((rows - 1, columns), (down, across), offset + down),
+        "a[:, 1]": ((rows,), (down,), offset + across),
+        "a[-1]": ((columns,), (across,), offset + (rows - 1) * down),
+        "a[::2]": (((rows + 1) // 2, columns), (2 * down, across), offset),
+        "a[:, 1::2]": ((rows, columns // 2), (down, 2 * across), offset + across),
+        "a[1, 2]": ((), (), offset + down + 2 * across),
+        "a[None]": ((1, rows, columns), (rows * down, down, across), offset),
+        "a.unsqueeze(-1)": ((rows, columns, 1), (down, across, 1), offset),
+        "a[:1].expand(4, -1)": ((4, columns), (0, across), offset),
+        "a.diagonal()": ((min(rows, columns),), (down,), offset),
+        "a.unfold(1, 2, 1)": ((rows, columns - 1, 2), (down, across, across), offset),
+    }[operator]
+
+
+# %% tags=["1.5", "wrong"]
+# You asked torch. The point is the rule: compute the layout from the numbers that are given.
+def layout_after(operator, sizes, strides, offset):
+    b = operators[operator](torch.arange(60).as_strided(sizes, strides, offset))
+    return tuple(b.shape), b.stride(), b.storage_offset()
 
 
 # %% [markdown] tags=["1.5", "hint"]
 # An index that is fixed (a[:, 1], a[-1]) drops its dimension and adds index · stride to the offset.
 
 # %% [markdown] tags=["1.5", "hint"]
-# A step multiplies the stride and divides the size, rounding up; a start moves the offset.
+# A start moves the offset and takes from the size; a step multiplies the stride and divides what is
+# left from the start on, rounding up.
 
 # %% [markdown] tags=["1.5", "hint"]
-# A new dimension of size 1 gets the stride that a step over everything to its right would need:
-# a[None] rows · down, unsqueeze(-1) 1. One step along the diagonal is one down and one across.
+# One step along the diagonal is one row down and one column across: its stride is the sum. `unfold`
+# adds a dimension inside its windows, with the stride of the dimension that it cuts.
 
 # %% [markdown] tags=["1.5", "afterword"]
 # You have written the view operators of torch: each of them is a computation on a handful of
@@ -513,16 +626,21 @@ points = 4
 # %% [markdown] tags=["1.6", "statement"]
 # From here on you build a small torch of your own, one piece a chapter. Its first piece is what
 # this chapter is about. A `Storage` is a block of bytes. A `Tensor` has `storage`, `dtype` (a
-# letter such as `"d"`), `sizes`, `strides` and `offset`; its constructor is given.
+# letter such as `"d"`), `sizes`, `strides` and `offset`. Its constructor is part of what you are
+# handed, so write none: `assemble` puts your classes and functions into a MiniTorch of their own.
+# To try them, add a cell with `mini = assemble(contiguous_strides=contiguous_strides,
+# Storage=Storage, Tensor=Tensor, permute_kernel=permute_kernel)` and look at
+# `list(mini.new(range(6), (2, 3)))`.
 #
-# - `contiguous_strides(sizes)` returns the strides of a new tensor, as in 1.1.
+# - `contiguous_strides(sizes)` returns the strides of a new tensor, as in exercise 1.1.
 # - `Storage.elements(dtype)` returns its bytes as elements: `memoryview(self.bytes).cast(dtype)`.
 # - `Tensor.position(index)` returns the storage element that an index reads.
 # - `Tensor.__iter__` gives the values in the order of their indices.
 # - `permute_kernel(t, dims)` returns a view with its dimensions in another order; `alias(t, sizes,
-#   strides)` of MiniTorch makes one.
+#   strides)` of MiniTorch makes one, and keeps the offset of `t`.
 #
-# **Done when** tensors built from your piece read and write the same memory as real torch tensors.
+# **Done when** what the real torch writes into the memory of your tensors is read by them, and what
+# is written through your tensors is read by the real torch.
 
 # %% tags=["1.6", "setup"]
 from insidetorch.mini import alias, assemble
@@ -581,29 +699,45 @@ programs = [
 
 
 def run_mini(sizes, dims):
-    mini = assemble(**pieces)
-    t = mini.new(range(torch.Size(sizes).numel()), sizes, "q")
-    turned = mini.permute_kernel(t, dims)
-    if t.storage.bytes:
-        torch.frombuffer(t.storage.bytes, dtype=torch.int64)[0] = 77
-    return [t.strides, list(turned), turned.sizes, turned.strides, turned.storage is t.storage]
+    mini, n = assemble(**pieces), torch.Size(sizes).numel()
+    t = mini.new(range(n + 2), (n + 2,), "q")
+    turned = mini.permute_kernel(mini.alias(t, sizes, mini.contiguous_strides(sizes), 2), dims)
+    memory = torch.frombuffer(t.storage.bytes, dtype=torch.int64)
+    memory[-1] = 77
+    read = list(turned)
+    turned.write(range(100, 100 + n))
+    return report(turned.sizes, turned.strides, turned.offset, read, memory.tolist())
 
 
-check("1.6", run_mini, programs)
+def run_torch(sizes, dims):
+    n = torch.Size(sizes).numel()
+    memory = torch.arange(n + 2)
+    turned = memory[2:].view(sizes).permute(dims)
+    memory[-1] = 77
+    read = turned.flatten().tolist()
+    turned.copy_(torch.arange(100, 100 + n).view(turned.shape))
+    return report(turned.shape, turned.stride(), turned.storage_offset(), read, memory.tolist())
+
+
+def report(sizes, strides, offset, read, memory):
+    where = {"sizes": sizes, "strides": strides, "offset": offset}
+    return where | {"values, after torch wrote": read, "memory, after your write": memory}
+
+
+check(
+    "1.6", run_mini, programs, torch_says=run_torch, by_hand=tuple(pieces.values()), allowed=[alias]
+)
 
 
 # %% tags=["1.6", "wrong"]
-# Storage.elements gives a copy: a list of the values at that moment. Return a memoryview, so that
-# what is written later is seen.
+# Storage.elements gives a copy: a list of the values at that moment. What is written to it does not
+# reach the bytes. Return the memoryview itself.
 class Storage:
     def __init__(self, nbytes):
         self.bytes = bytearray(nbytes)
-        self.once = {}
 
     def elements(self, dtype):
-        if dtype not in self.once:
-            self.once[dtype] = list(memoryview(self.bytes).cast(dtype))
-        return self.once[dtype]
+        return list(memoryview(self.bytes).cast(dtype))
 
 
 # %% tags=["1.6", "wrong"]
@@ -623,8 +757,29 @@ class Tensor:
         return iter(self.storage.elements(self.dtype))
 
 
+# %% tags=["1.6", "wrong"]
+# position leaves the offset out. A tensor need not begin at the first element of its storage.
+class Tensor:
+    def position(self, index):
+        return sum(i * s for i, s in zip(index, self.strides, strict=True))
+
+    def __iter__(self):
+        elements = self.storage.elements(self.dtype)
+        for index in product(*(range(size) for size in self.sizes)):
+            yield elements[self.position(index)]
+
+
+# %% tags=["1.6", "wrong"]
+# permute_kernel puts dimension k at place dims[k], which is the inverse. Dimension k of the result
+# is dimension dims[k] of t.
+def permute_kernel(t, dims):
+    places = [dims.index(d) for d in range(len(dims))]
+    return alias(t, [t.sizes[d] for d in places], [t.strides[d] for d in places])
+
+
 # %% [markdown] tags=["1.6", "hint"]
-# Start with `contiguous_strides`: it is exercise 1.1.
+# Start with `contiguous_strides`. Walk through the sizes from the right and keep their product, in
+# which a 0 counts as 1.
 
 # %% [markdown] tags=["1.6", "hint"]
 # `position` is one line: offset plus each index times its stride. `__iter__` asks it for every

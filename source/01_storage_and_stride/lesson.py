@@ -91,9 +91,10 @@ weight = torch.arange(15, dtype=torch.float32).reshape(3, 5).clone()
 show(weight)
 
 # %% [markdown]
-# These five facts are all that torch needs to find and read the values. Give them to an empty
-# tensor (`set_` takes them), and you have built the same tensor a second time, without touching
-# one of its values.
+# These five facts are all that torch needs to find the values. (Two flags of lazy operators,
+# conjugate and negative, change how they are read; a picture names them where they are set.) Give
+# the five to an empty tensor (`set_` takes them), and you have built the same tensor a second time,
+# without touching one of its values.
 
 # %% tags=["claim:8"]
 twin = torch.empty(0, dtype=weight.dtype)
@@ -436,9 +437,10 @@ for name, t in copies.items():
 # A clone keeps the order of the dimensions in memory and closes the gaps: `weight[:, ::2]` has
 # strides (5, 2), its clone (3, 1). (Where several indices read one element, each gets an element
 # of its own.) An **elementwise** operator, one that computes each value of the result from the
-# values at the same index, keeps the order of its first input. So a tensor that was transposed
-# once stays transposed through a chain of them, until an operator lays its result out anew:
-# `softmax`, `cat`, or `contiguous()`.
+# values at the same index, keeps the order of its inputs: of the first, where they disagree (one
+# that is broadcast has no say). So a tensor that was transposed
+# once stays transposed through a chain of them, until an operator lays its result out anew, such
+# as `softmax` or `contiguous()`.
 #
 # What does a copy cost? It reads and writes every byte, and more if it reads across the strides.
 # The second and the third bar move the same 16 MB. The third does so in another order.

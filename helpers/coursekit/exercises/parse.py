@@ -2,7 +2,9 @@
 
 Each exercise is the cells that carry its id as a tag, each with a second tag that says what it is:
 
-    about      assignments of plain values: title, kind, core, difficulty, minutes, points
+    about      assignments of plain values: title, kind, core, difficulty, minutes, points; and, for
+               an exercise with many right answers, judge: the name of a pure function of what was
+               seen ("insidetorch.learn.judges.…") that makes all of them equal
     statement  the text that the learner reads
     setup      code between statement and answer that is given
     answer     the solution, its body between ### BEGIN SOLUTION and ### END SOLUTION
@@ -195,8 +197,8 @@ def _about(cell: Cell, where: str) -> dict[str, object]:
             found[node.targets[0].id] = ast.literal_eval(node.value)
         except (AttributeError, ValueError):
             raise _error(where, cell, "it holds more than assignments of plain values") from None
-    odd = {k: v for k, v in found.items() if type(v) is not ABOUT.get(k)}
-    if odd or set(found) != set(ABOUT) or found["kind"] not in KINDS:
+    odd = {k: v for k, v in found.items() if type(v) is not {**ABOUT, "judge": str}.get(k)}
+    if odd or set(found) - {"judge"} != set(ABOUT) or found["kind"] not in KINDS:
         wanted = ", ".join(f"{name} ({kind.__name__})" for name, kind in ABOUT.items())
         raise _error(where, cell, f"it must set {wanted}, and kind to one of {', '.join(KINDS)}")
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from insidetorch.learn.course_data import digest
+from insidetorch.learn.course_data import digest, judged
 
 from ..errors import CourseError
 from ..execute import CellFailed, execute
@@ -50,10 +50,18 @@ def chapter_data(found: ExerciseSet, *, data: Path) -> dict:
     entries = {}
     for exercise in found.exercises:
         known: dict[str, dict] = {}
-        for what, tell, _ in exercise.trials():
-            observation = next(seen)
-            del observation["said"]
-            _add(known, digest(salt, observation), what, tell, exercise.id)
+        found_here = [(what, tell, next(seen)) for what, tell, _ in exercise.trials()]
+        *_, (_, _, right) = found_here
+        for what, tell, observation in found_here:
+            observation.pop("said")
+            if what == "wrong" and only_raises(observation["seen"], right["seen"]):
+                raise CourseError(
+                    f"The wrong answer {tell!r} of {exercise.id} differs from the solution only "
+                    "where it raises an error. Any other answer that raises there would be told "
+                    "the same. Add a case in which it gives a wrong result."
+                )
+            key = digest(salt, judged(exercise.about.get("judge"), observation))
+            _add(known, key, what, tell, exercise.id)
         entries[exercise.id] = _entry(exercise, known)
     return {
         "v": 1,
@@ -62,6 +70,15 @@ def chapter_data(found: ExerciseSet, *, data: Path) -> dict:
         "source": source_digest(found),
         "exercises": entries,
     }
+
+
+def only_raises(seen: object, right: object) -> bool:
+    """Does what was seen of an answer differ from the right one in nothing but errors?"""
+    if isinstance(seen, dict) and "results" in seen:
+        return seen["uses"] == right["uses"] and only_raises(seen["results"], right["results"])
+    pairs = zip(seen, right, strict=True) if isinstance(seen, list) else [(seen, right)]
+    differing = [got for got, wanted in pairs if got != wanted]
+    return bool(differing) and all(isinstance(got, dict) and "error" in got for got in differing)
 
 
 def source_digest(found: ExerciseSet) -> str:
@@ -86,8 +103,8 @@ def _named(what: str, tell: str) -> str:
 
 def _entry(exercise: Exercise, verdicts: dict[str, dict]) -> dict:
     return {
-        **exercise.about,
         "judge": None,
+        **exercise.about,
         "hints": exercise.hints,
         "afterword": exercise.afterword,
         "stub": exercise.stub,

@@ -170,6 +170,14 @@ def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: s
     return Verdict(exercise.id, exercise.title, outcome, exercise.points, why, seen, answer)
 
 
+def _first_error(seen: object) -> str:
+    """The name of the first exception among what was seen; "" where there is none."""
+    if isinstance(seen, dict):
+        return str(seen.get("error") or "") or _first_error(seen.get("results"))
+    results = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
+    return next(filter(None, map(_first_error, results)), "")
+
+
 def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
     """What the course knows of a wrong observation, else what the run said of it."""
     observation = {}
@@ -180,5 +188,5 @@ def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
     if known and known["is"] == "stub":
         return NOT_ATTEMPTED, ""
     seen = observation.get("seen") if isinstance(observation, dict) else None
-    raised = f"it raised {seen['error']}" if isinstance(seen, dict) and "error" in seen else ""
+    raised = f"it raised {error}" if (error := _first_error(seen)) else ""
     return NOT_YET, (known and known["tell"]) or check.why or raised or OTHER

@@ -3,7 +3,7 @@
     {"v": 1, "chapter": 1, "salt": "…", "exercises": {"1.1": {
         "title": …, "kind": …, "core": true, "difficulty": 1, "minutes": 8, "points": 2,
         "verdicts": {DIGEST: {"is": "right" | "wrong" | "stub", "tell": …}},
-        "hints": [three texts], "afterword": …, "stub": …}}}
+        "judge": null | "module.function", "hints": [three texts], "afterword": …, "stub": …}}}
 
 Right and wrong observations stand there as salted digests, so that nothing is given away.
 `INSIDETORCH_COURSE` names another folder.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 from .progress import course_root
@@ -45,8 +46,25 @@ def chapters() -> list[dict]:
 
 
 def verdict(known: dict, observation: dict) -> dict | None:
-    """What is known of this very observation: right, a known mistake, the stub, or None."""
+    """What is known of an observation: right, a known mistake, the stub, or None."""
+    observation = judged(known.get("judge"), observation)
     return known.get("verdicts", {}).get(digest(known["salt"], observation))
+
+
+def judged(judge: str | None, observation: dict) -> dict:
+    """The observation as it is compared: after the exercise's judge, if it names one.
+
+    A judge is a pure function of what was seen, for an exercise with many right answers: it turns
+    each of them into the same. What it cannot judge is no right answer.
+    """
+    if not judge:
+        return observation
+    module, _, name = judge.rpartition(".")
+    try:
+        seen = getattr(import_module(module), name)(observation["seen"])
+    except Exception as error:
+        seen = {"not judged": type(error).__name__}
+    return {**observation, "seen": seen}
 
 
 def digest(salt: str, observation: dict) -> str:
@@ -63,8 +81,8 @@ def chapter_of(exercise_id: str) -> str:
     >>> chapter_of("1.3")
     '1'
     """
-    chapter, _, number = exercise_id.partition(".")
-    if not (chapter.isdecimal() and number.isdecimal()):
+    chapter, _, number = str(exercise_id).partition(".")
+    if not (isinstance(exercise_id, str) and chapter.isdecimal() and number.isdecimal()):
         raise ValueError(
             f"Exercise {exercise_id!r} was asked for. An exercise is named by chapter and number. "
             'Write it like "1.3".'

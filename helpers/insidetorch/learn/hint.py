@@ -7,6 +7,7 @@ from html import escape
 
 from .course_data import exercise
 from .progress import keep, remembered
+from .prose import inline
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Hint:
         return "\n".join([f"Hints for {self.exercise_id}", *lines, self._more()])
 
     def _repr_html_(self) -> str:
-        items = "".join(f"<li>{escape(hint)}</li>" for hint in self.hints)
+        items = "".join(f"<li>{inline(hint)}</li>" for hint in self.hints)
         title = f"<p><b>Hints for {escape(self.exercise_id)}</b></p>"
         return f"{title}<ol>{items}</ol><p>{self._more()}</p>"
 

@@ -73,20 +73,6 @@ def plain(value: object) -> object:
     return {"odd": kind.__name__}
 
 
-def names_used(fn: Callable[..., object]) -> list[str]:
-    """Which libraries does a function name in its code: those that a rule must do without?
-
-    >>> names_used(lambda sizes: torch.empty(sizes).stride())
-    ['torch']
-    """
-    codes, names = [fn.__code__], set()
-    while codes:
-        code = codes.pop()
-        names |= {*code.co_names, *code.co_freevars}
-        codes += [const for const in code.co_consts if hasattr(const, "co_names")]
-    return sorted(names & {"torch", "insidetorch", "numpy"})
-
-
 def _digits(value: float) -> float | str:
     """Four significant digits, without a negative zero; what JSON has no number for as text."""
     return float(f"{value:.4g}") + 0.0 if math.isfinite(value) else str(value)

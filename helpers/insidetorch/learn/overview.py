@@ -18,6 +18,8 @@ class Progress:
     next_exercise: str
 
     def __repr__(self) -> str:
+        if not self.chapters:
+            return "There is no course around this notebook, so there is no progress to tell."
         lines = []
         for chapter, points, most in self.chapters:
             full = round(_WIDTH * points / most) if most else 0
