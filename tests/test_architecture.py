@@ -31,7 +31,10 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"observe", "draw", "records"},
         {"torch", "ipywidgets", "anywidget", "traitlets"},
     ),
-    "learn": ({"widgets", "observe", "draw", "records", "locking"}, {"ipywidgets", "torch"}),
+    "learn": (
+        {"widgets", "observe", "draw", "records", "footprint", "indexing", "locking"},
+        {"ipywidgets", "torch"},
+    ),
 }
 
 

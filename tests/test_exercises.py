@@ -58,8 +58,10 @@ def test_no_solution_stands_where_learners_look(chapter):
     data = (ROOT / "exercises" / ".course" / f"{chapter.name[:2]}.json").read_text("utf-8")
     for exercise in chapter.exercises:
         inside = re.findall(f"{BEGIN}\n(.*?){END}", exercise.answer, re.DOTALL)
+        # What a repair starts from is given away on purpose.
+        given = {"", *map(str.strip, exercise.given.splitlines())}
         for block in inside:
-            lines = [line.strip() for line in block.splitlines() if line.strip()]
+            lines = [line.strip() for line in block.splitlines() if line.strip() not in given]
             for three in zip(lines, lines[1:], lines[2:], strict=False):
                 for text in (exercises, data):
                     assert not all(json.dumps(line)[1:-1] in text for line in three), three

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import CellType, FunctionType, MemberDescriptorType, ModuleType
 
 # The reference, in the order of its imports.
-SOURCES = ("storage.py", "given.py")
+SOURCES = ("storage.py", "given.py", "views.py")
 
 # What learners build: functions, and classes with the methods that are theirs.
 PIECES: dict[str, tuple[str, ...]] = {
@@ -16,6 +16,12 @@ PIECES: dict[str, tuple[str, ...]] = {
     "Storage": ("__init__", "elements"),
     "Tensor": ("position", "__iter__"),
     "permute_kernel": (),
+    "view_strides": (),
+    "view_kernel": (),
+    "expand_kernel": (),
+    "narrow_kernel": (),
+    "contiguous": (),
+    "reshape": (),
 }
 
 

@@ -62,6 +62,10 @@ def _cost_text(nbytes: int, found: Mapping[str, float]) -> str:
     view, copy, turned = found.values()
     return (
         f"{nbytes:,} bytes: t() moves none; clone() reads and writes {2 * nbytes:,} and takes "
-        f"{copy / view:,.0f} times as long; t().contiguous() moves as many in another order and "
-        f"takes {turned / copy:.1f} times as long as clone()"
+        f"{_times(copy / view)} as long; t().contiguous() moves as many in another order and "
+        f"takes {_times(turned / copy)} as long as clone()"
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"

@@ -1,0 +1,64 @@
+"""Which of many answers are right? Judges of exercises that have no single one.
+
+A judge is a pure function of what a check saw; it knows no torch. It turns every right answer into
+the same value, and a wrong one into a word that says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from .. import footprint, indexing
+
+
+def counterexamples_of_views(seen: object) -> dict[str, str]:
+    """Judge three layouts: viewed though not contiguous, copied by reshape, written unnoticed.
+
+    >>> counterexamples_of_views([{}, {"copied": "raised"}, None])
+    {'viewed': 'not given', 'copied': 'not given', 'unnoticed': 'not given'}
+    """
+    given = seen[0] if isinstance(seen, list) and seen and isinstance(seen[0], dict) else {}
+    return {
+        "viewed": _judged(_viewed, given.get("viewed"), numbers=3),
+        "copied": _judged(_copied, given.get("copied"), numbers=3),
+        "unnoticed": _judged(_unnoticed, given.get("unnoticed"), numbers=2),
+    }
+
+
+def _judged(judge, layout: object, *, numbers: int) -> str:
+    if not isinstance(layout, list) or len(layout) != numbers:
+        return "not given"
+    if not all(isinstance(part, list) and all(type(n) is int for n in part) for part in layout):
+        return "not given"
+    sizes, strides = layout[:2]
+    if len(sizes) != len(strides) or any(n < 0 for part in layout for n in part):
+        return "no tensor"
+    return judge(*layout)
+
+
+def _viewed(sizes: list[int], strides: list[int], wanted: list[int]) -> str:
+    if _is_contiguous(sizes, strides):
+        return "contiguous"
+    if [n for n in wanted if n != 1] == [n for n in sizes if n != 1]:
+        return "the same sizes"
+    return "right" if indexing.view_strides(sizes, strides, wanted) else "no view"
+
+
+def _copied(sizes: list[int], strides: list[int], wanted: list[int]) -> str:
+    if prod(sizes) != prod(wanted):
+        return "another number of values"
+    return "a view" if indexing.view_strides(sizes, strides, wanted) else "right"
+
+
+def _unnoticed(sizes: list[int], strides: list[int]) -> str:
+    if footprint.distinct_elements(sizes, strides) == prod(sizes):
+        return "no overlap"
+    if any(n > 1 and s == 0 for n, s in zip(sizes, strides, strict=True)):
+        return "refused"
+    return "right"
+
+
+def _is_contiguous(sizes: list[int], strides: list[int]) -> bool:
+    usual = indexing.contiguous_strides(sizes)
+    dims = zip(sizes, strides, usual, strict=True)
+    return 0 in sizes or all(n == 1 or s == u for n, s, u in dims)
