@@ -9,9 +9,9 @@ import pytest
 import torch
 from hard_tensors import ANSWERED, SHOWN
 
-from insidetorch import families, show, xray_of
+from insidetorch import copy_costs, families, show, xray_of
 from insidetorch.draw.aliases import aliases_svg
-from insidetorch.draw.charts import bars
+from insidetorch.draw.charts import bars, lines
 from insidetorch.draw.text import value_text
 from insidetorch.draw.xray import xray_svg
 
@@ -116,3 +116,20 @@ def test_a_chart_is_the_same_each_time_and_writes_its_numbers():
     assert svg == bars(values, title="copies", unit="microseconds")
     assert "1,234" in svg and "large.clone()" in svg
     ET.fromstring(svg)
+
+
+def test_lines_are_labelled_in_plain_numbers_and_the_same_each_time():
+    values = {"a": [1.0, 20.0], "b": [5.0, 30_000.0]}
+    svg = lines([1024, 4_194_304], values, title="cost", x="bytes", y="microseconds")
+    assert svg == lines([1024, 4_194_304], values, title="cost", x="bytes", y="microseconds")
+    for text in (">1.02 kB<", ">4.19 MB<", ">10,000<", ">a<", ">b<", ">cost<"):
+        assert text in svg
+    assert "mathdefault" not in svg
+
+
+def test_the_cost_of_copies_is_told_with_bytes_for_each_size():
+    picture = copy_costs((4, 8))
+    first, second = picture.text.splitlines()
+    assert first.startswith("64 bytes: t() moves none; clone() reads and writes 128 and takes")
+    assert second.startswith("256 bytes: t() moves none; clone() reads and writes 512 and takes")
+    assert picture.svg.count("<svg") == 1 and "times as long as clone()" in picture.alt

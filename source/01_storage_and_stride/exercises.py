@@ -93,7 +93,7 @@ def new_strides(sizes):
 
 
 # %% tags=["1.1", "wrong"]
-# You asked torch. The point is the rule: compute the strides from the sizes alone.
+# Your answer uses torch. The point is the rule: plain Python gets the strides from the sizes alone.
 def new_strides(sizes):
     return torch.empty(sizes).stride()
 
@@ -594,7 +594,7 @@ def layout_after(operator, sizes, strides, offset):
 
 
 # %% tags=["1.5", "wrong"]
-# You asked torch. The point is the rule: compute the layout from the numbers that are given.
+# Your answer uses torch. The point is the rule: compute the layout from the numbers that are given.
 def layout_after(operator, sizes, strides, offset):
     b = operators[operator](torch.arange(60).as_strided(sizes, strides, offset))
     return tuple(b.shape), b.stride(), b.storage_offset()
@@ -688,7 +688,12 @@ def permute_kernel(t, dims):
 
 
 # %% tags=["1.6", "check"]
-pieces = {f.__name__: f for f in (contiguous_strides, Storage, Tensor, permute_kernel)}
+pieces = {
+    "contiguous_strides": contiguous_strides,
+    "Storage": Storage,
+    "Tensor": Tensor,
+    "permute_kernel": permute_kernel,
+}
 programs = [
     ((2, 3), (1, 0)),
     ((2, 3, 2), (2, 0, 1)),

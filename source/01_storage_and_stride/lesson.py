@@ -707,5 +707,5 @@ describe(next(iter(torch.utils.data.DataLoader(inputs, batch_size=2))))
 # hold the data set: the loader copied them into a batch of its own. Then `show(t)` or
 # `TensorXRay(t)` for the tensor that surprises you, and `AliasMap()` for who else holds its memory.
 #
-# **Next.** The [exercises of this chapter](../exercises/01_storage_and_stride.ipynb). Chapter 2, on
-# views (which operators give one, which copy, and who notices a write), is being written.
+# **Next.** The [exercises of this chapter](../exercises/01_storage_and_stride.ipynb), then
+# [chapter 2](02_views.ipynb): which operators give a view, which copy, and who notices a write.

@@ -39,14 +39,14 @@ def bars(values: Mapping[str, float], *, title: str, unit: str) -> str:
 def lines(
     places: Sequence[float], values: Mapping[str, Sequence[float]], *, title: str, x: str, y: str
 ) -> str:
-    """Lines over common places as SVG text, both axes logarithmic, each named at its end."""
+    """Lines over common places as SVG text, both axes logarithmic, with a legend."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.5, 3.4), layout="constrained")
         axes = figure.add_subplot()
         for (name, line), colour, mark in zip(values.items(), _COLOURS, _MARKS, strict=False):
-            axes.loglog(places, line, color=colour, marker=mark)
-            axes.annotate(f"  {name}", (places[-1], line[-1]), va="center")
-        axes.set_xlim(right=places[-1] * (places[-1] / places[0]) ** 0.55)
+            axes.loglog(places, line, color=colour, marker=mark, label=name)
+        axes.legend(frameon=False, loc="upper left")
+        axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
         axes.set_xticks(places, [_bytes(place) for place in places])
         axes.minorticks_off()
         axes.set_title(title, loc="left", fontweight="bold")

@@ -24,18 +24,23 @@ from ..records import Comparison, Family, Index, ViewRule, Write, XRay
 class Picture:
     """A picture beside a text with the same facts; a notebook shows it as a cell's value.
 
-    `svg` is "" where only a sentence can be said.
+    `svg` is "" where only a sentence can be said. `told` shows the text below the picture, where it
+    says more than the picture can.
     """
 
     svg: str
     alt: str
     text: str
+    told: bool = False
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return img(self.svg, self.alt) if self.svg else f"<p>{escape(self.text)}</p>"
+        words = f'<pre style="white-space:pre-wrap">{escape(self.text)}</pre>'
+        if not self.svg:
+            return words if "\n" in self.text else f"<p>{escape(self.text)}</p>"
+        return img(self.svg, self.alt) + (words if self.told else "")
 
 
 def show(x: object) -> Picture:
@@ -65,7 +70,7 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
     if kind is Comparison:
         words = comparison_text(x)
         svg = aliases_svg(x.families, live=live) if x.families else ""
-        return Picture(svg, words.replace("\n", ". "), words)
+        return Picture(svg, "The memory that both read.", words, told=True)
     if kind is not XRay:
         if not issubclass(kind, torch.Tensor):
             raise TypeError(

@@ -30,7 +30,7 @@ class WriteThrough(Explorer):
                 f"from {', '.join(WAYS)}."
             )
         self.way = ipywidgets.Dropdown(options=list(WAYS), value=way, description="write to")
-        self.what = ipywidgets.ToggleButtons(options=[ONE, ALL])
+        self.what = ipywidgets.ToggleButtons(options=[ONE, ALL], style={"button_width": "190px"})
         self.place = ipywidgets.IntSlider(description="value", min=0, max=0)
         self._fit()
         super().__init__(
