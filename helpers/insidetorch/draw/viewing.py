@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..indexing import Filling, chunks
 from ..records import ViewRule
@@ -10,9 +11,10 @@ from .svg import Canvas
 from .text import count, wrapped
 from .theme import CELL_HEIGHT, MARGIN
 
-_WIDTH = 78
+_WIDTH = 92
 _GAP = 14
 _LABEL = 100
+_ROWS = {"dimensions": 34.0, "chunks": 86.0, "wanted": 138.0}
 
 
 def view_sentence(rule: ViewRule) -> str:
@@ -45,49 +47,15 @@ def view_svg(rule: ViewRule, *, live: bool = False) -> str:
     """Three rows that stand below one another: dimensions, chunks, wanted dimensions."""
     canvas = Canvas(live=live)
     canvas.text(MARGIN, 18, view_sentence(rule).partition(". ")[0].rstrip("."), kind="h")
-    rows = {"dimensions": 34.0, "chunks": 34.0 + 52, "wanted": 34.0 + 104}
-    for name, y in rows.items():
+    for name, y in _ROWS.items():
         canvas.text(MARGIN, y + 22, name)
-    merged = chunks(rule.sizes, rule.strides_before) if rule.fillings else []
-    by_chunk = {filling.chunk: filling for filling in rule.fillings}
     left = float(MARGIN + _LABEL)
-    first = min((d for f in rule.fillings for d in f.wanted), default=len(rule.wanted))
-    if first:
-        left = _boxes(canvas, rule, range(first), left, rows["wanted"], "free") + _GAP
-    for number, chunk in enumerate(merged):
-        filling = by_chunk.get(chunk)
-        dims = [(f"{rule.sizes[d]}", f"stride {rule.strides_before[d]}") for d in chunk.dims]
-        wanted = filling.wanted if filling else ()
-        width = max(len(dims), len(wanted)) * (_WIDTH + 2) - 2
-        each = (width + 2) / len(dims) - 2
-        for k, (size, stride) in enumerate(dims):
-            canvas.cell(
-                left + k * (each + 2),
-                rows["dimensions"],
-                each,
-                size,
-                stride,
-                kind="used",
-                link=f"chunk {number}",
-                say=f"dimension {chunk.dims[k]}: size {size}, {stride}",
-                at=(0, chunk.dims[k]),
-            )
-        canvas.cell(
-            left,
-            rows["chunks"],
-            width,
-            count(chunk.length, "element"),
-            f"{chunk.stride} apart",
-            kind="used" if filling is None or filling.fits else "bad",
-            link=f"chunk {number}",
-            say=_filling_text(rule, filling) if filling else f"{_dims(chunk.dims)}: not reached",
-            at=(1, number),
-        )
-        if wanted:
-            kind = "used" if filling.fits else "bad"
-            _boxes(canvas, rule, wanted, left, rows["wanted"], kind, number, width)
+    for number, rows in enumerate(_columns(rule)):
+        width = max(map(len, rows)) * (_WIDTH + 2) - 2
+        for boxes, y in zip(rows, _ROWS.values(), strict=True):
+            _row(canvas, boxes, left, y, width, link=f"chunk {number}")
         left += width + _GAP
-    y = rows["wanted"] + CELL_HEIGHT + 22
+    y = _ROWS["wanted"] + CELL_HEIGHT + 22
     reason = [] if rule.strides is not None else [_why_not(rule)]
     for line in (line for text in (*reason, torch_text(rule)) for line in wrapped(text)):
         canvas.text(MARGIN, y, line)
@@ -95,33 +63,62 @@ def view_svg(rule: ViewRule, *, live: bool = False) -> str:
     return canvas.svg(view_sentence(rule))
 
 
-def _boxes(
-    canvas: Canvas,
-    rule: ViewRule,
-    dims: Sequence[int],
-    left: float,
-    y: float,
-    kind: str,
-    chunk: int = -1,
-    width: float = 0,
-) -> float:
-    """The wanted dimensions of one chunk, as wide together as the chunk; returns the right end."""
-    each = (width + 2) / len(dims) - 2 if width else _WIDTH
-    for k, d in enumerate(dims):
-        stride = "" if rule.strides is None else f"stride {rule.strides[d]}"
+@dataclass(frozen=True)
+class _Box:
+    lines: tuple[str, ...]
+    say: str
+    at: tuple[int, int]
+    kind: str = "used"
+
+
+def _columns(rule: ViewRule) -> list[tuple[list[_Box], list[_Box], list[_Box]]]:
+    """For each chunk the boxes of its dimensions, its own, and those of what would fill it.
+
+    Wanted dimensions that no chunk was asked for stand in a column of their own, on the left.
+    """
+    fillings = {filling.chunk: filling for filling in rule.fillings}
+    used = [d for filling in rule.fillings for d in filling.wanted]
+    spare = range(min(used, default=len(rule.wanted)))
+    columns = [([], [], [_wanted_box(rule, d, "free") for d in spare])] if spare else []
+    for chunk in chunks(rule.sizes, rule.strides_before) if rule.fillings else []:
+        filling = fillings.get(chunk)
+        kind = "used" if filling is None or filling.fits else "bad"
+        say = _filling_text(rule, filling) if filling else f"{_dims(chunk.dims)}: not reached"
+        lines = count(chunk.length, "element"), f"{chunk.stride} apart"
+        dims = [_dim_box(rule, d) for d in chunk.dims]
+        wanted = [_wanted_box(rule, d, kind) for d in (filling.wanted if filling else ())]
+        columns.append((dims, [_Box(lines, say, (1, chunk.dims[0]), kind)], wanted))
+    return columns
+
+
+def _dim_box(rule: ViewRule, d: int) -> _Box:
+    size, stride = rule.sizes[d], f"stride {rule.strides_before[d]}"
+    return _Box((f"{size}", stride), f"dimension {d}: size {size}, {stride}", (0, d))
+
+
+def _wanted_box(rule: ViewRule, d: int, kind: str) -> _Box:
+    size = rule.wanted[d]
+    stride = "" if rule.strides is None else f"stride {rule.strides[d]}"
+    lines = (f"{size}", stride) if stride else (f"{size}",)
+    return _Box(lines, f"wanted dimension {d}: size {size}, {stride or 'no stride'}", (2, d), kind)
+
+
+def _row(
+    canvas: Canvas, boxes: list[_Box], left: float, y: float, width: float, *, link: str
+) -> None:
+    """Boxes side by side, together as wide as their column."""
+    each = (width + 2) / max(len(boxes), 1)
+    for k, box in enumerate(boxes):
         canvas.cell(
-            left + k * (each + 2),
+            left + k * each,
             y,
-            each,
-            str(rule.wanted[d]),
-            *filter(None, [stride]),
-            kind=kind,
-            link=f"chunk {chunk}",
-            say=f"wanted dimension {d}: size {rule.wanted[d]}"
-            + (f", {stride}" if stride else ", no stride found"),
-            at=(2, d),
+            each - 2,
+            *box.lines,
+            kind=box.kind,
+            link=link,
+            say=box.say,
+            at=box.at,
         )
-    return left + len(dims) * (each + 2) - 2
 
 
 def _filling_text(rule: ViewRule, filling: Filling) -> str:
