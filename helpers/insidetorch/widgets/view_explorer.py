@@ -42,7 +42,7 @@ class ViewExplorer(Explorer):
     one step along it moves 4 elements, and the 2 elements to its right span 24.
     """
 
-    def __init__(self, source: str = "a", *, wanted: Sequence[int] = (6, 4)) -> None:
+    def __init__(self, source: str = "a", *, wanted: Sequence[int] = (-1, 4)) -> None:
         if source not in VIEW_SOURCES:
             raise ValueError(
                 f"The source {source!r} was asked of a ViewExplorer. It has {len(VIEW_SOURCES)} "
