@@ -22,6 +22,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "indexing": (set(), set()),
     "footprint": ({"indexing"}, set()),
     "eliding": ({"indexing"}, set()),
+    "engine": (set(), set()),
     "locking": (set(), set()),
     "mini": ({"indexing"}, set()),
     "records": ({"indexing"}, set()),
