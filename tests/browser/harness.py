@@ -221,6 +221,8 @@ _CLEAR_COUNTS = """() => {
   for (const cell of window.jupyterapp.shell.currentWidget.content.widgets)
     if (cell.model.type === 'code') cell.model.executionCount = null;
 }"""
+_IDS = """() =>
+  window.jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.id)"""
 _ERRORS = """() => window.jupyterapp.shell.currentWidget.content.widgets.flatMap((cell, i) => {
   const found = [];
   for (let k = 0; cell.model.type === 'code' && k < cell.model.outputs.length; k++) {
@@ -269,6 +271,10 @@ class Notebook:
 
     def cell(self, number: int) -> Locator:
         return self.page.locator(".jp-Notebook .jp-Cell").nth(number)
+
+    def place(self, cell_id: str) -> int:
+        """The number of the cell that has this id in the notebook's file."""
+        return self.page.evaluate(_IDS).index(cell_id)
 
     def cells(self) -> int:
         return self.page.locator(".jp-Notebook .jp-Cell").count()
