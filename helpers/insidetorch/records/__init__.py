@@ -6,6 +6,7 @@ Sizes, strides, offsets and elements count elements of the tensor's dtype; a cou
 
 from .aliases import Family, Member, Relation
 from .comparison import Comparison, Values
+from .graph import Edge, Graph, Node, Saved
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
 from .operators import OperatorCount
 from .steps import Place, Step, Steps
@@ -15,14 +16,18 @@ from .writing import Reader, Write
 __all__ = [
     "Cell",
     "Comparison",
+    "Edge",
     "Family",
+    "Graph",
     "Index",
     "Layout",
     "Member",
+    "Node",
     "OperatorCount",
     "Place",
     "Reader",
     "Relation",
+    "Saved",
     "Step",
     "Steps",
     "StorageCell",

@@ -1,0 +1,90 @@
+"""What does a node of the graph keep for its backward formula?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import torch
+
+from ..records import Saved
+from . import private
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+_MOST_TEXT = 60
+
+
+def saved_of(node: object, storages: dict[int, int]) -> tuple[Saved, ...]:
+    """What does this node keep, in the order of its names?
+
+    Args: `storages`, the numbers of the storages that were met so far; new ones are added.
+    Nothing is freed, and no version changes.
+    """
+    found = [*_tensors(node, storages), *_values(node)]
+    return tuple(sorted(found, key=lambda saved: saved.name))
+
+
+def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
+    for name, raw, unpack in private.saved_tensors(node):
+        try:
+            t = raw.data
+        except RuntimeError:
+            t = None
+        if t is None:
+            freed = _is_freed(unpack)
+            yield Saved(name, "freed by a backward pass" if freed else "None", freed=freed)
+            continue
+        if not isinstance(t, torch.Tensor):
+            yield Saved(name, f"packed by a hook into a {type(t).__name__}")
+            continue
+        version, expected = _versions(t, unpack)
+        dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+        yield Saved(
+            name=name,
+            text=f"{dtype} {sizes}",
+            dtype=dtype,
+            sizes=sizes,
+            nbytes=t.numel() * t.element_size(),
+            storage=_storage(t, storages),
+            version=version,
+            expected=expected,
+        )
+
+
+def _values(node: object) -> Iterator[Saved]:
+    for name, value in private.saved_values(node):
+        if value is None or isinstance(value, bool | int | float | str | list | tuple):
+            text = repr(value)
+            yield Saved(name, text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} …")
+
+
+def _is_freed(unpack) -> bool:
+    try:
+        unpack()
+    except RuntimeError as error:
+        return "after they have already been freed" in str(error)
+    return False
+
+
+def _versions(t: torch.Tensor, unpack) -> tuple[int | None, int | None]:
+    """The version that a saved tensor has, and the one that it had when it was saved.
+
+    torch tells the second one only in the error that it raises where the two differ.
+    """
+    now = private.version(t)
+    if not now:  # never written: nothing to ask, and no hook of the user's is called
+        return now, now
+    try:
+        unpack()
+    except RuntimeError as error:
+        said = _VERSIONS.search(str(error))
+        return (int(said[1]), int(said[2])) if said else (now, None)
+    return now, now
+
+
+def _storage(t: torch.Tensor, storages: dict[int, int]) -> int:
+    try:
+        key = private.storage_id(t)
+    except (NotImplementedError, RuntimeError):  # sparse and the like have no storage
+        return -1
+    return storages.setdefault(key, len(storages))
