@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -211,12 +213,25 @@ def test_looking_keeps_nothing_alive():
 def test_a_long_chain_needs_no_recursion_and_a_walk_can_be_ended():
     x = torch.ones(1, requires_grad=True)
     y = x
-    for _ in range(20_000):
+    for _ in range(5_000):
         y = y + 1
     graph = graph_of(y)
-    assert len(graph.nodes) == 20_001 and graph.whole
+    assert len(graph.nodes) == 5_001 and graph.whole
     part = graph_of(y, most=100)
     assert len(part.nodes) == 100 and not part.whole
+
+
+def test_a_very_deep_graph_that_was_looked_at_is_freed_without_ending_the_process():
+    code = """
+import torch
+from insidetorch.observe.graph import graph_of
+x = y = torch.ones(1, requires_grad=True)
+for _ in range(100_000):
+    y = y + 1
+assert not graph_of(y).whole
+del y
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_what_is_no_tensor_is_refused():
