@@ -35,7 +35,7 @@ def relation_text(r: Relation, names: tuple[str, str] = ("first", "second")) -> 
             True: "; one version counter, so autograd notices a write through either",
             False: "; a version counter each, so autograd does not notice a write through the "
             "other",
-            None: "; one of them keeps no version",
+            None: "; one of them keeps no version, so autograd does not notice a write through it",
         }[r.one_counter]
     return text
 

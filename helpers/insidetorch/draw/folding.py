@@ -1,4 +1,4 @@
-"""Which nodes of a graph are shown as one? Repeated steps, as a loop or a stack of layers leaves."""
+"""Which nodes of a graph are shown as one? The repeated steps of a loop or of a stack of layers."""
 
 from __future__ import annotations
 

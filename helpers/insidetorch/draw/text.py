@@ -77,6 +77,8 @@ def traits(layout: Layout) -> str:
     if layout.is_channels_last:
         words.append("channels_last")
     words.append("view" if layout.is_view else "no view")
+    if layout.version is None and not layout.is_inference:  # an array: autograd knows none
+        return ", ".join([*words, "no version"])
     words.append("leaf" if layout.is_leaf else "result of an operation")
     if layout.requires_grad:
         words.append("requires grad")
@@ -131,6 +133,10 @@ def family_text(family: Family) -> str:
         )
     if family.others:
         lines.append(f"  {others_text(family)}")
+    if family.is_kept_by_a_part:
+        most = "at most " if any(member.has_holes for member in family.members) else ""
+        kept = f"all {count(family.block_bytes, 'byte')} are kept alive"
+        lines.append(f"  {kept}, and {most}{family.read_bytes:,} of them are read here")
     return "\n".join(lines)
 
 
@@ -177,8 +183,8 @@ def families_sentence(families: tuple[Family, ...]) -> str:
         blocks = "one block" if len(shared) == 1 else f"{len(shared)} blocks"
         text = f"{members} tensors share {blocks} of memory."
     if parts:
-        kept = "1 block is" if parts == 1 else f"{parts} blocks are"
-        text += f" {kept} kept alive for less than half of it."
+        kept, part = ("1 block is", "it") if parts == 1 else (f"{parts} blocks are", "each")
+        text += f" {kept} kept alive for less than half of {part}."
     return text
 
 

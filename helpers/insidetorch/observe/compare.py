@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
-import numpy
 import torch
 
-from ..records import Comparison, Index, Layout, Values
+from ..records import Comparison, Index, Layout, Relation, Values
 from . import private
 from .aliases import families, relation
+from .arrays import array_layout, is_array, tensor_over
 from .layout import NoStorageError, layout_of
 
 # More values than this are not read.
@@ -39,7 +40,7 @@ def comparison_of(
             names=names,
             a=a_said,
             b=b_said,
-            relation=relation(first, second) if both else None,
+            relation=_relation(first, second, (a_said, b_said)) if both else None,
             broadcast=_broadcast(a_said.sizes, b_said.sizes) if both else None,
             values=_values(first, second) if both else None,
             families=families(dict(zip(names, (first, second), strict=True)), alone=True)
@@ -50,21 +51,26 @@ def comparison_of(
 
 def _described(x: object) -> tuple[torch.Tensor | None, Layout | str]:
     """A tensor over the memory of `x` and its layout, or None and why there is none."""
-    if issubclass(type(x), numpy.ndarray):
-        try:
-            x = torch.from_numpy(x)
-        except (TypeError, ValueError) as error:
-            strides = f"an array of sizes {x.shape} with strides of {x.strides} bytes"
-            return None, f"{strides}, which torch does not take: {_first_sentence(error)}"
-    if not issubclass(type(x), torch.Tensor):
+    if not is_array(x) and not issubclass(type(x), torch.Tensor):
         raise TypeError(
             f"A {type(x).__name__} was asked to be compared. Only tensors and NumPy arrays have "
             "memory that can be compared. Give two of these."
         )
     try:
+        if is_array(x):
+            over = tensor_over(x)
+            return over, array_layout(x, layout_of(over))
         return x, layout_of(x)
     except NoStorageError as error:
         return None, str(error)
+
+
+def _relation(a: torch.Tensor, b: torch.Tensor, layouts: tuple[Layout, Layout]) -> Relation:
+    """What they share; the tensor over an array has a version counter, the array has none."""
+    shared = relation(a, b)
+    if any(layout.version is None for layout in layouts):
+        return replace(shared, one_counter=None)
+    return shared
 
 
 def _broadcast(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...] | None:

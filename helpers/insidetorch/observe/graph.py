@@ -11,8 +11,8 @@ from . import private
 from .reach import tensors_in
 from .saved import saved_of
 
-# torch 2.13 frees a deep graph without recursion, but not the nodes that Python has looked at: 50,000
-# of them in a row overflow a stack of 8 MB, and the process ends when the graph is freed.
+# torch 2.13 frees a deep graph without recursion, but not the nodes that Python has looked at:
+# 50,000 in a row overflow a stack of 8 MB, and the process ends when the graph is freed.
 MOST_NODES = 10_000
 
 

@@ -15,6 +15,7 @@ from ..draw.text import families_sentence, families_text, xray_sentence, xray_te
 from ..draw.viewing import view_sentence, view_svg, view_text
 from ..draw.writing import write_sentence, write_svg, write_text
 from ..draw.xray import xray_svg
+from ..observe.arrays import array_xray, is_array
 from ..observe.layout import NoStorageError
 from ..observe.xray import xray_of
 from ..records import Comparison, Family, Index, ViewRule, Write, XRay
@@ -46,9 +47,10 @@ class Picture:
 def show(x: object) -> Picture:
     """What does this look like from inside?
 
-    Args: `x`, a tensor or a record: an XRay, a ViewRule, a Write, a
-    Comparison, what `families` returns. Any tensor at all is answered: one
-    without addresses by a sentence that says why it has none.
+    Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a
+    Comparison, what `families` returns. Any tensor and any array at all is answered: one
+    without addresses, or that torch does not take, by a sentence that says why. An array is
+    shown as the tensor over its memory, with strides in elements.
     Returns a `Picture`. Raises TypeError for anything else.
 
     >>> show(torch.eye(2).to_sparse())
@@ -59,7 +61,7 @@ values are kept in tensors of their own.
 
 
 def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
-    """The picture of a tensor or a record; `outer` chooses one block of a tensor."""
+    """The picture of a tensor, an array or a record; `outer` chooses one block of a tensor."""
     kind = type(x)  # not isinstance: an object may lie about its class, or raise when asked
     if kind is tuple and all(type(family) is Family for family in x):
         return Picture(aliases_svg(x, live=live), families_sentence(x), families_text(x))
@@ -72,13 +74,13 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
         svg = aliases_svg(x.families, live=live) if x.families else ""
         return Picture(svg, "The memory that both read.", words, told=True)
     if kind is not XRay:
-        if not issubclass(kind, torch.Tensor):
+        if not is_array(x) and not issubclass(kind, torch.Tensor):
             raise TypeError(
-                f"A picture of a {kind.__name__} was asked. There is one of tensors and of "
-                "this package's records. Show the tensors of a container one by one."
+                f"A picture of a {kind.__name__} was asked. There is one of tensors, of NumPy "
+                "arrays and of this package's records. Show the tensors of a container one by one."
             )
         try:
-            x = xray_of(x, outer=outer)
+            x = (array_xray if is_array(x) else xray_of)(x, outer=outer)
         except Exception as error:  # a display never raises, whatever a subclass does
             sentence = _sentence(kind, error)
             return Picture("", sentence, sentence)
