@@ -10,6 +10,7 @@ from importlib import import_module
 
 _PLACES = {
     "AliasMap": "widgets.alias_map",
+    "GraphExplorer": "widgets.graph_explorer",
     "StrideExplorer": "widgets.stride_explorer",
     "TensorXRay": "widgets.tensor_xray",
     "ViewExplorer": "widgets.view_explorer",
@@ -23,6 +24,7 @@ _PLACES = {
     "expect_error": "learn.expect_error",
     "explain_view": "widgets.view_explorer",
     "families": "observe.aliases",
+    "graph_of": "observe.graph",
     "hint": "learn.hint",
     "layout_of": "observe.layout",
     "memory_steps": "observe.steps",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -26,6 +27,7 @@ class Canvas:
     parts: list[str] = field(default_factory=list)
     paths: dict[str, str] = field(default_factory=lambda: defaultdict(str))
     texts: dict[str, str] = field(default_factory=lambda: defaultdict(str))
+    lines: dict[str, str] = field(default_factory=lambda: defaultdict(str))
     width: float = 0
     height: float = 0
     _has_tab_stop: bool = False
@@ -63,6 +65,13 @@ class Canvas:
             self.texts["s m"] += "".join(texts[1:])
         self._reach(x + width, y + height)
 
+    def line(self, points: Sequence[tuple[float, float]], *, kind: str = "e") -> None:
+        """A line through points, with an arrow head at its end, behind all boxes."""
+        (x, y), *rest = points
+        path = f"M{x:g} {y:g}" + "".join(f"L{a:g} {b:g}" for a, b in rest)
+        x, y = points[-1]
+        self.lines[kind] += f"{path}M{x - 3:g} {y - 5:g}L{x:g} {y:g}L{x + 3:g} {y - 5:g}"
+
     def svg(self, label: str) -> str:
         """The finished picture; `label` is its description for a screen reader."""
         w, h = round(self.width + MARGIN), round(self.height + MARGIN)
@@ -70,7 +79,8 @@ class Canvas:
         plain = re.sub(r"var\([^,]+,([^)]+)\)", r"\1", CSS)
         ground = f'<style>{plain}</style><path class="g" d="M0 0h{w}v{h}H0z"/>'
         described = f' role="group" aria-label="{_safe(label)}"' if self.live else ""
-        paths = [f'<path class="{kind}" d="{d}"/>' for kind, d in self.paths.items()]
+        shapes = (*self.lines.items(), *self.paths.items())
+        paths = [f'<path class="{kind}" d="{d}"/>' for kind, d in shapes]
         texts = [f'<g class="{kind}">{t}</g>' for kind, t in self.texts.items()]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '

@@ -26,6 +26,7 @@ CSS = """
 .it .w{font-weight:bold}
 .it .w text{fill:var(--jp-error-color1,#b71c1c)}
 .it .g{fill:#fff}
+.it .e{fill:none;stroke:#8a8a8a}
 .it .free,.it .free rect{fill:var(--jp-layout-color1,#fff);stroke:#8a8a8a;stroke-dasharray:2 3}
 .it .used,.it .used rect{fill:#56b4e94d;stroke:#2f8fc4}
 .it .part,.it .part rect{fill:#56b4e91a;stroke:#2f8fc4;stroke-dasharray:5 2}

@@ -10,6 +10,8 @@ import torch
 
 from ..draw.aliases import aliases_svg
 from ..draw.comparison import comparison_text
+from ..draw.graph import graph_svg
+from ..draw.graph_text import graph_sentence, graph_text
 from ..draw.svg import img
 from ..draw.text import families_sentence, families_text, xray_sentence, xray_text
 from ..draw.viewing import view_sentence, view_svg, view_text
@@ -18,7 +20,7 @@ from ..draw.xray import xray_svg
 from ..observe.arrays import array_xray, is_array
 from ..observe.layout import NoStorageError
 from ..observe.xray import xray_of
-from ..records import Comparison, Family, Index, ViewRule, Write, XRay
+from ..records import Comparison, Family, Graph, Index, ViewRule, Write, XRay
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def show(x: object) -> Picture:
     """What does this look like from inside?
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a
-    Comparison, what `families` returns. Any tensor and any array at all is answered: one
+    Comparison, a Graph, what `families` returns. Any tensor and any array at all is answered: one
     without addresses, or that torch does not take, by a sentence that says why. An array is
     shown as the tensor over its memory, with strides in elements.
     Returns a `Picture`. Raises TypeError for anything else.
@@ -69,6 +71,9 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
         return Picture(view_svg(x, live=live), view_sentence(x), view_text(x))
     if kind is Write:
         return Picture(write_svg(x, live=live), write_sentence(x), write_text(x))
+    if kind is Graph:
+        words = graph_text(x)
+        return Picture(graph_svg(x, live=live), graph_sentence(x), words)
     if kind is Comparison:
         words = comparison_text(x)
         svg = aliases_svg(x.families, live=live) if x.families else ""

@@ -1,0 +1,119 @@
+"""The graph of autograd as a picture: what backward runs through, from the root to the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..records import Graph, Node
+from .folding import Item, items_of
+from .graph_text import graph_sentence, item_label, item_small, say_item, say_leaf
+from .layered import place
+from .svg import Canvas
+from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, SMALL_CHAR_WIDTH
+
+MOST_BOXES = 600
+MOST_LEAVES = 4
+_LAYER = CELL_HEIGHT + 26
+
+
+@dataclass(frozen=True)
+class _Box:
+    """What is drawn: an item of inner nodes, or one use of a leaf."""
+
+    lines: tuple[str, ...]
+    say: str
+    kind: str
+    link: str
+
+    @property
+    def width(self) -> float:
+        first, *small = self.lines
+        widths = [len(first) * CHAR_WIDTH, *(len(line) * SMALL_CHAR_WIDTH for line in small)]
+        return round(max(widths)) + 14
+
+
+def graph_svg(graph: Graph, *, live: bool = False, fold: bool = True, mark: str = "") -> str:
+    """The picture of a graph; "" where it has no node or more boxes than can be read.
+
+    `fold` shows repeated steps as one box. A leaf is drawn once for each box that uses it. `mark`
+    marks the leaves whose name holds this text.
+    """
+    items = items_of(graph, fold=fold)
+    boxes, edges = _boxes(graph, items, mark)
+    if not boxes or len(boxes) > MOST_BOXES:
+        return ""
+    placed = place(len(boxes), edges, [box.width for box in boxes])
+    canvas, top = Canvas(live=live), 44.0
+    canvas.text(MARGIN, 18, graph_sentence(graph), kind="h")
+    canvas.text(MARGIN, 34, "the gradient flows down, from the root to the leaves", kind="s")
+    for route in placed.routes:
+        points = [(MARGIN + x, top + layer * _LAYER) for x, layer in route]
+        start, end = points[0], points[-1]
+        middle = [(x, y + CELL_HEIGHT / 2) for x, y in points[1:-1]]
+        canvas.line([(start[0], start[1] + CELL_HEIGHT), *middle, (end[0], end[1] - 1)])
+    columns: dict[int, int] = {}
+    for k in sorted(range(len(boxes)), key=lambda k: (placed.layer[k], placed.x[k])):
+        box, layer = boxes[k], placed.layer[k]
+        columns[layer] = columns.get(layer, -1) + 1
+        canvas.cell(
+            MARGIN + placed.x[k] - box.width / 2,
+            top + layer * _LAYER,
+            box.width,
+            *box.lines,
+            kind=box.kind,
+            link=box.link,
+            say=box.say,
+            at=(layer, columns[layer]),
+        )
+    return canvas.svg(graph_sentence(graph))
+
+
+def _boxes(graph: Graph, items: list[Item], mark: str) -> tuple[list[_Box], list[tuple[int, int]]]:
+    """The boxes and the edges between them: items first, then the uses of leaves."""
+    where = {number: k for k, item in enumerate(items) for number in item.nodes}
+    boxes = [_item_box(graph, item) for item in items]
+    edges: dict[tuple[int, int], None] = {}
+    for k, item in enumerate(items):
+        for number in item.nodes:
+            for edge in filter(None, graph.nodes[number].edges):
+                target = where.get(edge.target, k)
+                if target != k:
+                    edges[k, target] = None
+        for box in _leaf_boxes(graph, item, mark):
+            edges[k, len(boxes)] = None
+            boxes.append(box)
+    if not items:
+        boxes = [_leaf_box(node, mark) for node in graph.nodes]
+    return boxes, list(edges)
+
+
+def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[_Box]:
+    """The leaves that an item uses; of a repeated step those of its first repeat."""
+    used = [
+        edge.target
+        for number in item.nodes[: item.step]
+        for edge in graph.nodes[number].edges
+        if edge is not None and graph.nodes[edge.target].is_leaf
+    ]
+    leaves = [graph.nodes[number] for number in dict.fromkeys(used)]
+    if item.times == 1 or len(leaves) <= MOST_LEAVES:
+        return [_leaf_box(leaf, mark) for leaf in leaves]
+    names = ", ".join(leaf.leaf or "a leaf" for leaf in leaves)
+    kind = "new" if mark and mark in names else "free"
+    lines = f"{len(leaves)} leaves", "in each repeat"
+    say = f"{len(leaves)} leaves in each repeat, in the first one {names}"
+    return [_Box(lines, say, kind, f"leaves {item.nodes[0]}")]
+
+
+def _item_box(graph: Graph, item: Item) -> _Box:
+    nodes = [graph.nodes[number] for number in item.nodes]
+    wrong = any(saved.overwritten for node in nodes for saved in node.saved)
+    kind = "bad" if wrong else "used" if item.times == 1 else "part"
+    lines = item_label(graph, item), *item_small(graph, item)
+    return _Box(lines, say_item(graph, item), kind, f"item {item.nodes[0]}")
+
+
+def _leaf_box(node: Node, mark: str) -> _Box:
+    kind = "new" if mark and mark in node.leaf else "free"
+    sizes = str(node.leaf_sizes) if node.leaf_sizes else "one value"
+    return _Box((node.leaf or "a leaf", sizes), say_leaf(node), kind, f"leaf {node.number}")

@@ -1,0 +1,123 @@
+"""The graph of autograd in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..records import Graph, Node, Saved
+from .folding import Item, items_of
+from .text import count
+
+MOST_LINES = 80
+
+
+def graph_sentence(graph: Graph) -> str:
+    """How large is the graph, and what does it keep?"""
+    if not graph.nodes:
+        return graph.reason
+    more = "" if graph.whole else "at least "
+    text = f"{more}{count(len(graph.nodes), 'node')}, {count(graph.edge_count, 'edge')}, "
+    text += "1 leaf" if len(graph.leaves) == 1 else f"{len(graph.leaves):,} leaves"
+    if graph.saved_bytes:
+        text += f"; {count(graph.saved_bytes, 'byte')} saved for backward"
+    freed = sum(saved.freed for node in graph.nodes for saved in node.saved)
+    if freed:
+        text += f"; {count(freed, 'saved tensor')} freed by a backward pass"
+    wrong = sum(saved.overwritten for node in graph.nodes for saved in node.saved)
+    if wrong:
+        text += f"; {count(wrong, 'saved tensor')} written in place since"
+    return f"{text}."
+
+
+def graph_text(graph: Graph, *, fold: bool = True) -> str:
+    """A line for each node, youngest first, repeated steps as one; the leaves with their users."""
+    lines = [graph_sentence(graph)]
+    if not graph.nodes:
+        return lines[0]
+    if not graph.whole:
+        lines.append("The walk ended early: what lies deeper is not listed.")
+    lines += _lines(graph, items_of(graph, fold=fold))
+    left_out = len(lines) - MOST_LINES
+    if left_out > 1:
+        lines = [*lines[:MOST_LINES], f"and {left_out:,} more lines"]
+    return "\n".join(lines)
+
+
+def item_label(graph: Graph, item: Item) -> str:
+    """The name of a node, or of a repeated step and how often it is repeated.
+
+    >>> from insidetorch.records import Node
+    >>> item_label(Graph((Node(0, "MulBackward0", (), (), 0),), ()), Item((0,), 1))
+    'MulBackward0'
+    """
+    if item.times == 1:
+        return graph.nodes[item.nodes[0]].name
+    if item.step == 1:
+        return f"{graph.nodes[item.nodes[0]].name} × {item.times:,}"
+    return f"{item.step} nodes × {item.times:,}"
+
+
+def item_small(graph: Graph, item: Item) -> tuple[str, ...]:
+    """What stands below the name: the sizes of what arrives, and what is saved."""
+    nodes = [graph.nodes[number] for number in item.nodes]
+    kept = [saved for node in nodes for saved in node.saved if saved.is_tensor or saved.freed]
+    sizes = " and ".join(str(size) if size else "one value" for size in nodes[0].outputs)
+    if not kept:
+        return (sizes,)
+    if all(saved.freed for saved in kept):
+        return (f"{sizes}, freed",)
+    return (f"{sizes}, saves {len(kept)}",)
+
+
+def say_item(graph: Graph, item: Item) -> str:
+    """What is read out for a box of inner nodes."""
+    nodes = [graph.nodes[number] for number in item.nodes[: item.step]]
+    if item.times > 1:
+        names = ", ".join(node.name for node in nodes[:8])
+        more = " and more" if len(nodes) > 8 else ""
+        return f"{item.times:,} times the step {names}{more}"
+    return f"{nodes[0].name}: {_node_facts(nodes[0])}"
+
+
+def say_leaf(node: Node) -> str:
+    """What is read out for a leaf."""
+    sizes = node.leaf_sizes if node.leaf_sizes else "one value"
+    return f"{node.leaf or 'a leaf without a name here'}, sizes {sizes}: its gradient ends here"
+
+
+def saved_text(saved: Saved) -> str:
+    """A saved tensor or value in a few words."""
+    if saved.overwritten:
+        return (
+            f"{saved.name} {saved.text}, saved at version {saved.expected}, now at version "
+            f"{saved.version}: backward will raise"
+        )
+    return f"{saved.name} {saved.text}"
+
+
+def _node_facts(node: Node) -> str:
+    sizes = " and ".join(str(size) if size else "one value" for size in node.outputs)
+    kept = "; ".join(map(saved_text, node.saved))
+    return f"receives {sizes}" + (f"; saves {kept}" if kept else "; saves nothing")
+
+
+def _lines(graph: Graph, items: list[Item]) -> Iterator[str]:
+    for item in items:
+        nodes = [graph.nodes[number] for number in item.nodes[: item.step]]
+        indent = "  "
+        if item.times > 1:
+            yield f"  {item.times:,} times:"
+            indent = "    "
+        for node in nodes:
+            yield f"{indent}{node.name} → {_targets(graph, node)}; {_node_facts(node)}"
+
+
+def _targets(graph: Graph, node: Node) -> str:
+    names = []
+    for edge in node.edges:
+        if edge is None:
+            names.append("no gradient")
+        else:
+            target = graph.nodes[edge.target]
+            names.append((target.leaf or "a leaf") if target.is_leaf else target.name)
+    return ", ".join(names) or "nothing"
