@@ -26,7 +26,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "locking": (set(), set()),
     "mini": ({"indexing"}, set()),
     "records": ({"indexing"}, set()),
-    "observe": ({"records", "footprint", "eliding", "indexing"}, {"torch", "numpy"}),
+    "observe": ({"records", "engine", "footprint", "eliding", "indexing"}, {"torch", "numpy"}),
     "draw": ({"records", "eliding", "indexing"}, {"matplotlib"}),
     "widgets": (
         {"observe", "draw", "records"},

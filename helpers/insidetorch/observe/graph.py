@@ -50,7 +50,7 @@ def graph_of(
     if reason := _no_graph(tensors):
         return Graph((), (), reason=reason)
     with private.unseen():
-        starts = [torch.autograd.graph.get_gradient_edge(one) for one in tensors if _has_graph(one)]
+        starts = _starts(tensors)
         nodes, place, whole = _walk([start.node for start in starts], most)
         roots = tuple(Edge(place[start.node], start.output_nr) for start in starts)
         leaf_names = _leaf_names(module, names or {})
@@ -63,6 +63,20 @@ def graph_of(
             roots,
             whole,
         )
+
+
+def nodes_below(tensors: Sequence[torch.Tensor], *, most: int = MOST_NODES) -> list[object]:
+    """The nodes of torch that `graph_of` describes, in the same order.
+
+    >>> [node.name() for node in nodes_below([torch.ones(1, requires_grad=True) * 2])]
+    ['MulBackward0', 'torch::autograd::AccumulateGrad']
+    """
+    with private.unseen():
+        return _walk([start.node for start in _starts(tensors)], most)[0]
+
+
+def _starts(tensors: Sequence[torch.Tensor]) -> list[torch.autograd.graph.GradientEdge]:
+    return [torch.autograd.graph.get_gradient_edge(one) for one in tensors if _has_graph(one)]
 
 
 def _has_graph(t: torch.Tensor) -> bool:

@@ -5,6 +5,7 @@ Sizes, strides, offsets and elements count elements of the tensor's dtype; a cou
 """
 
 from .aliases import Family, Member, Relation
+from .backward import Backward, BackwardStep, Gradient
 from .comparison import Comparison, Values
 from .graph import Edge, Graph, Node, Saved
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
@@ -14,10 +15,13 @@ from .viewing import ViewRule
 from .writing import Reader, Write
 
 __all__ = [
+    "Backward",
+    "BackwardStep",
     "Cell",
     "Comparison",
     "Edge",
     "Family",
+    "Gradient",
     "Graph",
     "Index",
     "Layout",
