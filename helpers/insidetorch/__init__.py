@@ -10,6 +10,7 @@ from importlib import import_module
 
 _PLACES = {
     "AliasMap": "widgets.alias_map",
+    "BackwardStepper": "widgets.backward_stepper",
     "GraphExplorer": "widgets.graph_explorer",
     "StrideExplorer": "widgets.stride_explorer",
     "TensorXRay": "widgets.tensor_xray",
@@ -30,6 +31,7 @@ _PLACES = {
     "memory_steps": "observe.steps",
     "predict": "learn.predict",
     "progress": "learn.overview",
+    "record_backward": "observe.backward",
     "relation": "observe.aliases",
     "show": "widgets.show",
     "xray_of": "observe.xray",

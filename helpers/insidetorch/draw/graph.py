@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from ..records import Graph, Node
 from .folding import Item, items_of
@@ -13,6 +14,8 @@ from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, SMALL_CHAR_WIDTH
 
 MOST_BOXES = 600
 MOST_LEAVES = 4
+# Notes change from step to step, and the boxes must not.
+WIDEST_NOTE = 14
 _LAYER = CELL_HEIGHT + 26
 
 
@@ -24,6 +27,7 @@ class _Box:
     say: str
     kind: str
     link: str
+    node: int = -1
 
     @property
     def width(self) -> float:
@@ -32,19 +36,29 @@ class _Box:
         return round(max(widths)) + 14
 
 
-def graph_svg(graph: Graph, *, live: bool = False, fold: bool = True, mark: str = "") -> str:
+def graph_svg(
+    graph: Graph,
+    *,
+    live: bool = False,
+    fold: bool = True,
+    mark: str = "",
+    title: str = "",
+    notes: Mapping[int, tuple[str, str]] | None = None,
+) -> str:
     """The picture of a graph; "" where it has no node or more boxes than can be read.
 
     `fold` shows repeated steps as one box. A leaf is drawn once for each box that uses it. `mark`
-    marks the leaves whose name holds this text.
+    marks the leaves whose name holds this text. `notes` gives nodes a kind of box and a word below
+    their name, in place of what they receive and save.
     """
     items = items_of(graph, fold=fold)
     boxes, edges = _boxes(graph, items, mark)
     if not boxes or len(boxes) > MOST_BOXES:
         return ""
+    boxes = [_noted(box, notes or {}) for box in boxes]
     placed = place(len(boxes), edges, [box.width for box in boxes])
     canvas, top = Canvas(live=live), 44.0
-    canvas.text(MARGIN, 18, graph_sentence(graph), kind="h")
+    canvas.text(MARGIN, 18, title or graph_sentence(graph), kind="h")
     canvas.text(MARGIN, 34, "the gradient flows down, from the root to the leaves", kind="s")
     for route in placed.routes:
         points = [(MARGIN + x, top + layer * _LAYER) for x, layer in route]
@@ -65,7 +79,15 @@ def graph_svg(graph: Graph, *, live: bool = False, fold: bool = True, mark: str 
             say=box.say,
             at=(layer, columns[layer]),
         )
-    return canvas.svg(graph_sentence(graph))
+    return canvas.svg(title or graph_sentence(graph))
+
+
+def _noted(box: _Box, notes: Mapping[int, tuple[str, str]]) -> _Box:
+    if box.node not in notes:
+        return box
+    kind, word = notes[box.node]
+    lines = (box.lines[0], word.ljust(WIDEST_NOTE))
+    return replace(box, lines=lines, kind=kind, say=f"{box.say}; {word}")
 
 
 def _boxes(graph: Graph, items: list[Item], mark: str) -> tuple[list[_Box], list[tuple[int, int]]]:
@@ -110,10 +132,12 @@ def _item_box(graph: Graph, item: Item) -> _Box:
     wrong = any(saved.overwritten for node in nodes for saved in node.saved)
     kind = "bad" if wrong else "used" if item.times == 1 else "part"
     lines = item_label(graph, item), *item_small(graph, item)
-    return _Box(lines, say_item(graph, item), kind, f"item {item.nodes[0]}")
+    node = item.nodes[0] if item.times * item.step == 1 else -1
+    return _Box(lines, say_item(graph, item), kind, f"item {item.nodes[0]}", node)
 
 
 def _leaf_box(node: Node, mark: str) -> _Box:
     kind = "new" if mark and mark in node.leaf else "free"
     sizes = str(node.leaf_sizes) if node.leaf_sizes else "one value"
-    return _Box((node.leaf or "a leaf", sizes), say_leaf(node), kind, f"leaf {node.number}")
+    lines = node.leaf or "a leaf", sizes
+    return _Box(lines, say_leaf(node), kind, f"leaf {node.number}", node.number)

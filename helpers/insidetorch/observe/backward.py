@@ -61,6 +61,7 @@ class _Recorder:
     def __init__(self, nodes: Sequence[object]) -> None:
         self.sequence = [private.sequence_nr(node) for node in nodes]
         self.steps: list[BackwardStep] = []
+        self._nodes = nodes  # a leaf that is the root itself does not keep its node alive
         self._hooks = []
         for number, node in enumerate(nodes):
             self._hooks.append(node.register_prehook(self._before(number, node)))
@@ -69,6 +70,7 @@ class _Recorder:
     def remove(self) -> None:
         for hook in self._hooks:
             hook.remove()
+        self._nodes = []
 
     def _before(self, number: int, node: object):
         leaf = getattr(node, "variable", None)

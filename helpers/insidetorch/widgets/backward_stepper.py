@@ -1,0 +1,53 @@
+"""How did the real engine run through this graph? Step by step, forwards and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ipywidgets
+import torch
+
+from ..draw.backward import backward_text, step_sentence, step_svg
+from ..draw.graph import MOST_BOXES
+from ..observe.backward import record_backward
+from .explorer import Explorer
+from .show import Picture
+
+
+class BackwardStepper(Explorer):
+    """Run `loss.backward()`, record what the engine does, and step through the record.
+
+    Args: `loss`, a tensor; `gradient` as for `backward`; `module` and `names` name the leaves;
+    `how` is handed to `backward`, such as `retain_graph=True`. The pass runs once, when the widget
+    is made: it fills `.grad` and frees the graph as always. Stepping only reads the record.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> stepper = BackwardStepper((x * 3).sum(), names={"x": x})
+    >>> stepper.step.value = 2
+    >>> stepper.view.status
+    'Step 3 of 3: AccumulateGrad of x receives [3, 3]. Its .grad held nothing and now holds [3, 3].'
+    """
+
+    def __init__(
+        self,
+        loss: torch.Tensor,
+        gradient: torch.Tensor | None = None,
+        *,
+        module: torch.nn.Module | None = None,
+        names: Mapping[str, object] | None = None,
+        **how: bool,
+    ) -> None:
+        self.record = record_backward(loss, gradient, module=module, names=names, **how)
+        last = len(self.record.steps) - 1
+        self.step = ipywidgets.IntSlider(description="step", min=0, max=last)
+        self.play = ipywidgets.Play(min=0, max=last, interval=800)
+        ipywidgets.jslink((self.play, "value"), (self.step, "value"))
+        super().__init__(ipywidgets.HBox([self.play, self.step]), watch=(self.step,))
+
+    def picture(self, *, live: bool) -> Picture:
+        """The graph at the chosen step, and what happens in it."""
+        number = self.step.value
+        svg, said = step_svg(self.record, number, live=live), step_sentence(self.record, number)
+        if not svg:
+            said += f" (No picture: it would have more than {MOST_BOXES} boxes.)"
+        return Picture(svg, said, backward_text(self.record))
