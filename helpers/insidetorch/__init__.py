@@ -11,6 +11,7 @@ from importlib import import_module
 _PLACES = {
     "AliasMap": "widgets.alias_map",
     "BackwardStepper": "widgets.backward_stepper",
+    "ForwardRecorder": "observe.recorder",
     "GraphExplorer": "widgets.graph_explorer",
     "StrideExplorer": "widgets.stride_explorer",
     "TensorXRay": "widgets.tensor_xray",

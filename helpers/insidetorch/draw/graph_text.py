@@ -98,7 +98,9 @@ def saved_text(saved: Saved) -> str:
 def _node_facts(node: Node) -> str:
     sizes = " and ".join(str(size) if size else "one value" for size in node.outputs)
     kept = "; ".join(map(saved_text, node.saved))
-    return f"receives {sizes}" + (f"; saves {kept}" if kept else "; saves nothing")
+    made = f"; in {node.module}" if node.module else ""
+    made += f"; made by {node.place}" if node.place else ""
+    return f"receives {sizes}" + (f"; saves {kept}" if kept else "; saves nothing") + made
 
 
 def _lines(graph: Graph, items: list[Item]) -> Iterator[str]:

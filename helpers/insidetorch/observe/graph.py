@@ -9,6 +9,7 @@ import torch
 from ..records import Edge, Graph, Node
 from . import private
 from .reach import tensors_in
+from .recorder import ForwardRecorder
 from .saved import saved_of
 
 # torch 2.13 frees a deep graph without recursion, but not the nodes that Python has looked at:
@@ -21,12 +22,14 @@ def graph_of(
     *,
     module: torch.nn.Module | None = None,
     names: Mapping[str, object] | None = None,
+    forward: ForwardRecorder | None = None,
     most: int = MOST_NODES,
 ) -> Graph:
     """Which graph would `t.backward()` run through?
 
     Args: `t`, a tensor or several; `module`, whose parameters name the leaves; `names`, further
-    names of tensors, and of lists, tuples and dicts of them; `most`, after how many nodes the walk
+    names of tensors, and of lists, tuples and dicts of them; `forward`, a recorder under which the
+    forward pass ran: then each node has its line and module; `most`, after how many nodes the walk
     ends: looking at several ten thousand nodes in a row makes torch overflow the stack when the
     graph is freed.
     Returns a `Graph`, the same each time: nodes in the order in which they are first reached from
@@ -57,7 +60,7 @@ def graph_of(
         ages, storages = _ages(nodes), {}
         return Graph(
             tuple(
-                _node(number, node, place, ages, storages, leaf_names)
+                _node(number, node, place, ages, storages, leaf_names, forward)
                 for number, node in enumerate(nodes)
             ),
             roots,
@@ -129,6 +132,7 @@ def _node(
     ages: dict[object, int],
     storages: dict[int, int],
     leaf_names: dict[int, str],
+    forward: ForwardRecorder | None,
 ) -> Node:
     edges = tuple(
         None if target is None or target not in place else Edge(place[target], output_nr)
@@ -144,6 +148,8 @@ def _node(
         saved=() if leaf is not None else saved_of(node, storages),
         leaf="" if leaf is None else leaf_names.get(id(leaf), ""),
         leaf_sizes=() if leaf is None else tuple(leaf.shape),
+        place=None if forward is None else forward.place_of(node),
+        module="" if forward is None else forward.module_of(node),
     )
 
 

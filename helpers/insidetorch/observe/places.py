@@ -16,15 +16,28 @@ _NOT_THE_USERS = tuple(
 )
 
 
-def current_place() -> Place:
+_APPLY = torch.autograd.Function.apply.__func__.__code__
+
+
+def current_place(*, outside_functions: bool = False) -> Place:
     """The innermost line that belongs neither to torch nor to this package.
 
-    A cell of a notebook is named by its first statement: its number would change.
+    A cell of a notebook is named by its first statement: its number would change. With
+    `outside_functions` it is the line that applies an autograd.Function, not one in its forward.
     """
-    frame: FrameType | None = sys._getframe(1)
+    found = frame = _users(sys._getframe(1))
+    while outside_functions and frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code is _APPLY:
+            found = frame = _users(frame)
+    return place_of(found.f_code.co_filename, found.f_lineno)
+
+
+def _users(frame: FrameType) -> FrameType:
+    """The first frame of the user's from this one outwards; the outermost if there is none."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
         frame = frame.f_back
-    return place_of(frame.f_code.co_filename, frame.f_lineno)
+    return frame
 
 
 def place_of(file: str, line: int) -> Place:

@@ -24,6 +24,7 @@ _NAMES = (
     "torch._C.DisableTorchFunction",
     "torch._C._DisableFuncTorch",
     "torch._C._autograd._unsafe_set_version_counter",
+    "torch.autograd._get_sequence_nr",
     "torch._C._current_autograd_node",
     "torch._C._data_address",
     "torch._C._get_tracing_state",
@@ -132,6 +133,11 @@ def running_node() -> str:
 def sequence_nr(node: object) -> int:
     """When was a node of the graph made? A count of its thread; AccumulateGrad has the highest."""
     return node._sequence_nr()
+
+
+def next_sequence_nr() -> int:
+    """Which number will the next node have that this thread makes?"""
+    return torch.autograd._get_sequence_nr()
 
 
 def received_sizes(node: object) -> tuple[tuple[int, ...], ...]:

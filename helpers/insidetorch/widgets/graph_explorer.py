@@ -10,6 +10,7 @@ import torch
 from ..draw.graph import MOST_BOXES, graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
 from ..observe.graph import graph_of
+from ..observe.recorder import ForwardRecorder
 from ..records import Graph
 from .explorer import Explorer
 from .show import Picture
@@ -33,8 +34,9 @@ class GraphExplorer(Explorer):
         *,
         module: torch.nn.Module | None = None,
         names: Mapping[str, object] | None = None,
+        forward: ForwardRecorder | None = None,
     ) -> None:
-        self._asked = t, module, names
+        self._asked = t, module, names, forward
         self.again = ipywidgets.Button(description="Read again", icon="refresh")
         self.fold = ipywidgets.Checkbox(value=True, description="fold repeats", indent=False)
         self.mark = ipywidgets.Text(description="mark", placeholder="part of a leaf's name")
@@ -47,8 +49,8 @@ class GraphExplorer(Explorer):
     @property
     def graph(self) -> Graph:
         """The graph as it is at this moment."""
-        t, module, names = self._asked
-        return graph_of(t, module=module, names=names)
+        t, module, names, forward = self._asked
+        return graph_of(t, module=module, names=names, forward=forward)
 
     def picture(self, *, live: bool) -> Picture:
         """The graph as the controls want it; a sentence where it is too large to be read."""
