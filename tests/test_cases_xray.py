@@ -96,7 +96,7 @@ LOOKS = [
     Look(
         "071",
         "show(w)",
-        ("Its 24 values share 6 elements.", "so torch refuses to write to it in place"),
+        ("Its 24 values share 6 elements.", "so torch refuses most writes to it in place"),
         ("24 elements of 4 bytes, 24 read",),
         inside="damped",
     ),
@@ -115,13 +115,13 @@ LOOKS = [
     Look(
         "074",
         "compare(split_heads(x, heads=4), params)",
-        ("second is first cut to other sizes, and no dimension was moved",),
+        ("second is first cut to other sizes, as if no dimension was moved",),
         ("second is first.permute(0, 2, 1, 3) read row by row",),
     ),
     Look(
         "076",
         "compare(fmap, tokens)",
-        ("second is first cut to other sizes, and no dimension was moved",),
+        ("second is first cut to other sizes, as if no dimension was moved",),
         ("second is first.permute(0, 2, 3, 1) read row by row",),
     ),
     Look(

@@ -67,7 +67,7 @@ def test_a_permutation_read_row_by_row_is_named(dims):
     b = BASE.permute(dims).reshape(4, 6)
     values = comparison_of(BASE, b).values
     if dims == (0, 1, 2):
-        assert values.order == "recut"
+        assert values.order == "recut" and not values.repeated
     else:
         assert (values.order, values.dims) == ("permuted", dims)
         assert b[values.at] == BASE[values.origin]
@@ -99,6 +99,21 @@ def test_sizes_that_broadcast_are_told():
     text = compare(torch.zeros(64, 1), torch.zeros(64)).text
     assert "(64, 1) and (64,) broadcast to (64, 64), 4,096 pairs of values" in text
     assert "do not broadcast" in compare(torch.zeros(2), torch.zeros(3)).text
+
+
+def test_equal_values_prove_no_order():
+    b = torch.zeros(2, 3)
+    assert "as if no dimension was moved (values repeat" in compare(b, b.t()).text
+
+
+def test_a_relation_is_hidden_from_the_users_modes():
+    class Refusing(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            raise RuntimeError("seen")
+
+    with Refusing():
+        found = relation(BASE, BASE)
+    assert found.same_object
 
 
 def test_large_tensors_are_compared_without_their_values(monkeypatch):

@@ -12,9 +12,10 @@ import pytest
 from coursekit.errors import CourseError
 from coursekit.exercises.build import build_exercises, check_exercises
 from coursekit.exercises.derive import trial_of
-from coursekit.exercises.parse import BEGIN, END, find_sets, read_set, without_solution
+from coursekit.exercises.parse import BEGIN, END, Exercise, find_sets, read_set, without_solution
 from coursekit.exercises.verdicts import observed, run
 from insidetorch.learn.course_data import verdict
+from insidetorch.learn.observation import plain
 
 ROOT = Path(__file__).parents[1]
 SETS = find_sets(ROOT)
@@ -40,6 +41,25 @@ def test_every_stub_wrong_answer_and_solution_is_told_what_it_is(chapter):
             assert seen["id"] == exercise.id and f" {outcome}\n" in seen["said"]
             assert tell in seen["said"]
     assert next(said, None) is None
+
+
+def test_an_exercise_needs_no_other_and_torch_says_what_its_solution_does(chapter):
+    given = [i.source for i in chapter.items if not isinstance(i, Exercise) and i.kind == "code"]
+    for exercise in chapter.exercises:
+        compared = []
+
+        def compare(_id, answer, cases=None, *, torch_says=None, seen=compared, **_how):
+            for case in cases or [()]:
+                if torch_says is not None:
+                    assert plain(torch_says(*case)) == plain(answer(*case)), case
+                seen.append(case)
+
+        names: dict[str, object] = {}
+        for source in (*given, exercise.setup, exercise.solution):
+            exec(source, names)
+        names["check"] = compare
+        exec(exercise.check, names)
+        assert compared, exercise.id
 
 
 def test_every_stored_solution_is_right(chapter):

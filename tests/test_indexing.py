@@ -102,7 +102,12 @@ def test_an_open_size_is_inferred_as_torch_does():
 
 @pytest.mark.parametrize(
     ("wanted", "why"),
-    [((5,), "They hold 5"), ((-1, 5), "must divide"), ((-1, -1), "Only one size")],
+    [
+        ((5,), "They hold 5"),
+        ((-1, 5), "must divide"),
+        ((-1, -1), "Only one size"),
+        ((-3, -4), "No size but -1"),
+    ],
 )
 def test_sizes_that_do_not_fit_are_refused_with_the_reason(wanted, why):
     with pytest.raises(ValueError, match=rf"asked for 12 values\. .*{why}.* product is 12"):

@@ -80,6 +80,39 @@ def test_hidden_copies_of_an_attention_block_name_their_lines():
     assert "copy of 4,096 bytes\n  test_steps.py, line" in str(copies(lambda: block(x)))
 
 
+def test_copies_are_seen_without_gradients():
+    block, x = Block(), torch.ones(2, 16, 32)
+    with torch.no_grad():
+        found = copies(lambda: block(x))
+    assert [s.operator for s in found.found] == ["aten.clone"] * 2 and not found.parts_unseen
+
+
+def test_in_inference_mode_the_answer_says_what_it_does_not_see():
+    block, x = Block(), torch.ones(2, 16, 32)
+    with torch.inference_mode():
+        inside = copies(lambda: block(x))
+    around = copies(lambda: torch.inference_mode()(block)(x))
+    for found in (inside, around):
+        assert found.parts_unseen and "run this under torch.no_grad() instead" in str(found)
+
+
+def test_results_are_counted_whole_and_writes_without_a_result_are_seen():
+    [split] = memory_steps(lambda: torch.ones(6).split(2)).found[1:]
+    assert (split.nbytes, split.sizes) == (24, (2,))
+    p = torch.ones(3, requires_grad=True)
+    p.grad = torch.ones(3)
+    steps = memory_steps(torch.optim.SGD([p], 0.1, foreach=True).step)
+    assert "write" in [s.effect for s in steps.found]
+    turned = memory_steps(lambda: torch.ones(2, 3).t_()).found[-1]
+    assert (turned.operator, turned.effect) == ("aten.t_", "view")
+    assert repr(split) and repr(steps) == str(steps)
+
+
+def test_code_without_source_says_so():
+    [step] = copies(lambda: exec("y = x.t().clone()", {"x": torch.ones(2, 2)})).found
+    assert str(step.place).startswith("code without source, line 1")
+
+
 def test_a_copy_of_a_single_value_is_left_out():
     assert len(copies(lambda: torch.ones(()).clone())) == 0
     assert str(copies(lambda: torch.ones(()).clone())) == "none"

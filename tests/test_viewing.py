@@ -92,6 +92,10 @@ def test_a_view_that_is_asked_for_runs_no_operator_of_the_users():
     assert x.grad is None and x.grad_fn is None
 
 
+def test_a_single_size_may_be_given_as_a_number():
+    assert "a view with strides (1,)" in explain_view(torch.zeros(2, 3), -1).text
+
+
 def test_other_numbers_of_values_and_other_things_are_refused():
     with pytest.raises(ValueError, match=r"asked for 6 values\. They hold 5\. Give sizes"):
         explain_view(torch.zeros(6), (5,))

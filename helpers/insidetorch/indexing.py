@@ -172,14 +172,15 @@ def inferred(numel: int, wanted: Ints) -> tuple[int, ...]:
     holes = sum(size == -1 for size in wanted)
     if holes == 1 and known > 0 and numel % known == 0:
         return tuple(numel // known if size == -1 else size for size in wanted)
-    if holes or any(size < -1 for size in wanted) or known != numel:
+    negative = any(size < -1 for size in wanted)
+    if holes or negative or known != numel:
+        why = f"They hold {known:,}"
+        if negative:
+            why = "No size but -1, which is left open, can be negative"
+        elif holes:
+            why = "Only one size can be left open, and the others must divide the number of values"
         raise ValueError(
-            f"The sizes {tuple(wanted)} were asked for {numel:,} values. "
-            + (
-                "Only one size can be left open, and the others must divide the number of values. "
-                if holes
-                else f"They hold {known:,}. "
-            )
-            + f"Give sizes whose product is {numel:,}."
+            f"The sizes {tuple(wanted)} were asked for {numel:,} values. {why}. Give sizes whose "
+            f"product is {numel:,}."
         )
     return tuple(wanted)

@@ -2,8 +2,8 @@
 # # 2 · Views
 #
 # Many operators of torch make no new values. They make another tensor over the memory that is
-# there. Others copy, and nothing in the result tells you which has happened. Most silent errors
-# with tensors come from taking one for the other.
+# there. Others copy, and the result looks the same. Many silent errors with tensors come from
+# taking one for the other.
 #
 # **Afterwards you can**
 # - say of an operator whether it gives a view or a copy, and let torch prove it;
@@ -75,8 +75,8 @@ print(merged.shape == tokens.shape, "sizes", tuple(merged.shape))
 # %%
 predict(
     "2.3",
-    "`merged` has the sizes of `tokens`. How do its values relate to those of `tokens`? (*moved* "
-    "means the same values in other places.)",
+    "`merged` has the sizes of `tokens`. How do its values relate to those of `tokens`? (Moved: "
+    "the same values in other places.)",
     {
         "equal": "So it would be if merge undid the transpose. reshape moves no dimension back.",
         "moved": "split moved the heads before the tokens. reshape reads the values in that order "
@@ -91,9 +91,8 @@ compare(tokens, merged)
 
 # %% [markdown]
 # `compare` tells what two tensors share, and how their values relate. Here nothing is lost, and
-# almost nothing is where it was: value [0, 0, 2] of the result, a feature of token 0, is a feature
-# of token 1. A model with this bug runs. It even learns, since the layers around it adapt. It just
-# learns worse. No error will ever tell you.
+# two thirds of the values are elsewhere: value [0, 0, 2] of the result, a feature of token 0, is a
+# feature of token 1. A model with this bug runs, and no error will ever tell you.
 #
 # To see why, you need to know three things about every operator that changes a shape: does it copy,
 # in which order does it read, and who sees a write. That is this chapter.
@@ -119,8 +118,8 @@ print("a.clone()   ", effects(lambda: a.clone()))
 print("a + 1       ", effects(lambda: a + 1))
 
 # %% [markdown]
-# *view*: the result reads the storage of an input. *copy*: the same values in new memory. *new*:
-# other values in new memory. The name in front is the operator of torch's C++ library that ran.
+# *view*: the result reads the storage of an input. *copy*: values of an input in new memory. *new*:
+# computed values in new memory. The name in front is the operator of torch's C++ library that ran.
 #
 # ### Indexing is two things
 
@@ -128,7 +127,7 @@ print("a + 1       ", effects(lambda: a + 1))
 predict(
     "2.4",
     "`a[0:1]` and `a[[0]]` have the same sizes and values. What is "
-    "`[relation(x, a).same_storage for x in (a[0:1], a[[0]])]`?",
+    "`tuple(relation(x, a).same_storage for x in (a[0:1], a[[0]]))`?",
     {
         (True, True): "A list can name any rows in any order, which no strides can say: it copies.",
         (True, False): "A slice is another offset. A list of indices cannot, in general, be said "
@@ -140,8 +139,8 @@ predict(
 
 # %% [markdown]
 # **Basic indexing**, with integers, slices, `None` and `...`, gives a view. **Advanced indexing**,
-# with a list, a mask or a tensor of integers, gives a copy. So a write through the first reaches
-# the tensor, and a write into the second reaches nothing.
+# with a list, a mask or a tensor of integers (of at least one dimension), gives a copy. So a write
+# through the first reaches the tensor, and a write into the second reaches nothing.
 
 # %% tags=["claim:14"]
 first_row, picked, masked = a[0], a[[0, 2]], a[a > 5]
@@ -191,7 +190,8 @@ for fn in (add_in_place, add_and_assign):
 # %% [markdown]
 # `x[mask] += 1` is three steps in Python: read `x[mask]` (`index`, a copy), add to it (`add_`), and
 # assign it back (`index_put_`, a write into `x`). The same three steps make `count[bins] += 1`
-# wrong where a bin occurs twice: it is read once, and written twice with the same value.
+# wrong where a bin occurs twice: each time its old value is read, and the same old value plus one
+# is written.
 
 # %%
 bins = torch.tensor([0, 2, 2, 2])
@@ -203,10 +203,10 @@ print(counted.tolist(), "and by index_add_:", right.tolist())
 assert counted.tolist() == [1, 0, 1, 0] and right.tolist() == [1, 0, 3, 0]
 
 # %% [markdown]
-# **Where it lives in PyTorch.** Whether an operator gives a view is not decided when it runs. It is
-# written in the list of all operators, which comes with your installation: `Tensor(a)` in the
-# result says that it reads the memory of the argument with the same letter; `!` says that the
-# argument is written to.
+# **Where it lives in PyTorch.** The list of all operators comes with your installation. `Tensor(a)`
+# in the result says that it may read the memory of the argument with the same letter. Of `t` and
+# `select` it always does; of `reshape`, `contiguous` and `to` it is decided when they run. `!` says
+# that the argument is written to.
 
 # %%
 from pathlib import Path
@@ -215,7 +215,7 @@ import torchgen
 
 listed = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native" / "native_functions.yaml"
 signatures = listed.read_text(encoding="utf-8")
-for start in ("t(", "select.int(", "index.Tensor(", "clone(", "add_.Tensor("):
+for start in ("t(", "select.int(", "reshape(", "index.Tensor(", "clone(", "add_.Tensor("):
     line = next(x for x in signatures.splitlines() if x.startswith(f"- func: {start}"))
     print(line.removeprefix("- func: "))
 
@@ -261,18 +261,17 @@ x.data.fill_(5)
 print(".data:   ", x.tolist(), "version", layout_of(x).version)
 
 # %% [markdown]
-# A clone has its own memory and its own version. So it keeps the original safe.
+# A clone has its own memory and its own version. So a write into one does not reach the other.
 
 # %% tags=["claim:15"]
 weight = torch.ones(3, requires_grad=True)
 kept, cut = weight.clone(), weight.detach().clone()
-with torch.no_grad():
-    weight.mul_(2)
+cut.mul_(2)
 
-assert kept.tolist() == cut.tolist() == [1, 1, 1]
-assert layout_of(weight).version == 1 and layout_of(kept).version == 0
+assert weight.tolist() == kept.tolist() == [1, 1, 1] and cut.tolist() == [2, 2, 2]
+assert layout_of(cut).version == 1 and layout_of(weight).version == layout_of(kept).version == 0
 assert kept.requires_grad and not cut.requires_grad  # clone() stays in the graph
-print("weight", weight.tolist(), " clone", kept.tolist(), " versions 1 and 0")
+print("written clone:", cut.tolist(), " original:", weight.tolist(), " versions 1 and 0")
 
 # %% [markdown]
 # `clone()` is an operation like any other: a gradient flows back through it. `detach().clone()` is
@@ -377,12 +376,13 @@ print("not contiguous, and view(2, 2, 2) works with strides", again.stride())
 # one stride can walk through both: where a step along the left one moves as far as walking the
 # whole right one. Such dimensions **merge**. So read a tensor from the right, merge what can be
 # merged, and you get **chunks**. The rule is: *the wanted sizes, read from the right, must fill
-# each chunk exactly.*
+# each chunk exactly.* A dimension of size 1 is never stepped along, so it merges with what stands
+# to its right, whatever its stride; and a wanted size of 1 joins the chunk that is being filled.
 #
 # Try it. *view of* chooses a source; the three rows show its dimensions, the chunks they merge
 # into, and how the wanted sizes fill them. Below stands torch's own answer. Try to find
 # 1. wanted sizes for `a.transpose(0, 1)` that are a view, and some that are not;
-# 2. a source that is not contiguous and still is one chunk but for a gap;
+# 2. a source that is one chunk and not contiguous: its elements have gaps between them;
 # 3. strides of your own with which (6, 4) is a view, although they are not those of any new tensor.
 
 # %%
@@ -400,9 +400,9 @@ hits = torch.arange(20).reshape(4, 5).t()[:3]
 explain_view(hits, (-1,))
 
 # %% [markdown]
-# Is that really the rule? `view_strides` is twenty lines of Python that know nothing but sizes and
-# strides. Compare them with torch on every tensor with up to three dimensions of size 0 to 3 and
-# the strides 0, 1, 2, 3 and 6, against all the sizes below.
+# Is that really the rule? `view_strides` and its helpers are forty lines of Python that know
+# nothing but sizes and strides. Compare them with torch on every tensor with up to three dimensions
+# of size 0 to 3 and the strides 0, 1, 2, 3 and 6, against all the sizes below.
 
 # %%
 from itertools import product
@@ -515,12 +515,15 @@ print("bytes that the copy writes:", moved, "and as many read; t() alone moves n
 # ### Same object, same view, same values
 #
 # Three kinds of "the same" are easily mixed up. `contiguous()` of a contiguous tensor returns that
-# very object. `view` with the same sizes returns a new tensor over the same memory.
+# very object. `view` with the same sizes returns a new tensor over the same memory. `clone()`
+# returns a tensor with the same values elsewhere.
 
 # %%
 print("matrix.contiguous() is matrix:", matrix.contiguous() is matrix)
 print("matrix.view(3, 4) is matrix:  ", matrix.view(3, 4) is matrix)
 print("                  it reads:   ", relation(matrix.view(3, 4), matrix).words)
+print("matrix.clone(), equal values: ", torch.equal(matrix.clone(), matrix))
+print("                  it reads:   ", relation(matrix.clone(), matrix).words)
 
 # %% [markdown]
 # ## `view` cuts, `permute` moves
@@ -629,11 +632,17 @@ show(signal.unfold(0, 3, 1))
 
 # %% [markdown]
 # `show` says both things in words. The cure is the same: `clone()` first, or compute out of place.
-#
+# Do not count on the error of the expanded tensor either. It guards most writes, not all of them:
+
+# %%
+wide.zero_()
+print("after wide.zero_(), without an error:", wide[0].tolist())
+
+# %% [markdown]
 # ## Hidden copies
 #
 # A copy that you asked for is no problem. Look at the ones that you did not ask for. `copies` runs
-# a function and names every operator that only copies values, with the line of *your* code.
+# a function and names the operators that copy values, with the line of *your* code.
 
 
 # %%
@@ -661,7 +670,8 @@ print(found)
 # %% [markdown]
 # Two copies forward, and some in the backward pass, where the node of the graph that ran is named
 # (chapter 3). The first one is the price of `transpose(0, 1)` in front of a linear layer. Its
-# matrix product needs the rows side by side:
+# layer joins all dimensions but the last into one, for a single matrix product, and after the
+# transpose those do not merge:
 
 # %%
 layer, straight = nn.Linear(32, 96), torch.ones(2, 16, 32)
@@ -730,7 +740,7 @@ print("captured:", captured["out"].tolist(), " version", layout_of(captured["out
 # - `reshape` is a view where it can be and a copy where it must be. Use `view` if you mean to
 #   write.
 # - `view` and `reshape` cut; `transpose` and `permute` move. Right sizes do not mean right values.
-# - torch refuses writes to a tensor with stride 0. Other overlaps it does not notice.
+# - torch refuses most writes to a tensor with stride 0. Other overlaps it does not notice.
 #
 # ## Symptoms of this chapter
 

@@ -67,9 +67,10 @@ def _values_text(v: Values, names: tuple[str, str]) -> str:
     if v.order == "equal":
         return "equal at every index"
     if v.order == "recut":
+        again = " (values repeat, so another order may fit as well)" if v.repeated else ""
         return (
-            f"the same in row-major order: {b} is {a} cut to other sizes, and no dimension was "
-            "moved"
+            f"the same in row-major order: {b} is {a} cut to other sizes, as if no dimension was "
+            f"moved{again}"
         )
     if v.order == "permuted":
         return f"the same in another order: {b} is {a}.permute{v.dims} read row by row{where}"

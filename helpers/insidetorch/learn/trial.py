@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..observe.places import place_of
+from ..observe.places import is_users, place_of
 from .observation import observe, plain
 
 _MOST_SHOWN = 200
@@ -84,10 +84,12 @@ def words(
 
 def _error_words(trial: Trial) -> str:
     given = f" Given {_arguments(trial.given)}." if trial.given else ""
-    last = traceback.extract_tb(trial.error.__traceback__)[-1]
+    frames = traceback.extract_tb(trial.error.__traceback__)
+    last = next((f for f in reversed(frames) if is_users(f.filename)), frames[-1])
     where = place_of(last.filename, last.lineno)
     line = f"\nIt happened here: {where.statement}" if where.statement else ""
-    return f"Your code raised {type(trial.error).__name__}: {trial.error}.{given}{line}"
+    said = str(trial.error).rstrip(".")
+    return f"Your code raised {type(trial.error).__name__}: {said}.{given}{line}"
 
 
 def _difference(

@@ -9,7 +9,7 @@ import torch
 
 from .. import engine
 from ..records import Backward, BackwardStep, Gradient, Graph
-from . import private
+from . import private, private_nodes
 from .graph import graph_of, nodes_below
 
 _MOST_VALUES = 16
@@ -59,7 +59,7 @@ class _Recorder:
     """Hooks before and after each node; what they see, in the order in which it happens."""
 
     def __init__(self, nodes: Sequence[object]) -> None:
-        self.sequence = [private.sequence_nr(node) for node in nodes]
+        self.sequence = [private_nodes.sequence_nr(node) for node in nodes]
         self.steps: list[BackwardStep] = []
         self._nodes = nodes  # a leaf that is the root itself does not keep its node alive
         self._hooks = []

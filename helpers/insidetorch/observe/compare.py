@@ -122,7 +122,7 @@ def _same_sizes(a: torch.Tensor, b: torch.Tensor) -> Values:
 
 def _other_sizes(a: torch.Tensor, b: torch.Tensor) -> Values:
     if not _unequal(a.reshape(-1), b.reshape(-1)).any():
-        return Values("recut")
+        return Values("recut", repeated=_repeats(a))
     if not _same_values(a, b):
         return Values("different")
     at = tuple(_unequal(a.reshape(-1), b.reshape(-1)).view(b.shape).nonzero()[0].tolist())
@@ -138,6 +138,11 @@ def _permutation(a: torch.Tensor, b: torch.Tensor) -> Index:
             if not _unequal(a.permute(dims).reshape(-1), flat).any():
                 return dims
     return ()
+
+
+def _repeats(t: torch.Tensor) -> bool:
+    """Does a value occur more than once?"""
+    return len(set(t.reshape(-1).tolist())) < t.numel()
 
 
 def _origin(a: torch.Tensor, value: torch.Tensor) -> Index | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from ..records import Edge, Graph, Node
-from . import private
+from . import private, private_nodes
 from .reach import tensors_in
 from .recorder import ForwardRecorder
 from .saved import saved_of
@@ -121,7 +121,9 @@ def _walk(roots: Sequence[object], most: int) -> tuple[list[object], dict[object
 
 def _ages(nodes: Sequence[object]) -> dict[object, int]:
     """Ranks by sequence number: the numbers themselves differ from run to run."""
-    made = [(private.sequence_nr(node), k) for k, node in enumerate(nodes) if not _is_leaf(node)]
+    made = [
+        (private_nodes.sequence_nr(node), k) for k, node in enumerate(nodes) if not _is_leaf(node)
+    ]
     return {nodes[k]: rank for rank, (_, k) in enumerate(sorted(made))}
 
 
@@ -143,7 +145,7 @@ def _node(
         number=number,
         name=node.name().removeprefix("torch::autograd::"),
         edges=edges,
-        outputs=private.received_sizes(node),
+        outputs=private_nodes.received_sizes(node),
         age=ages.get(node),
         saved=() if leaf is not None else saved_of(node, storages),
         leaf="" if leaf is None else leaf_names.get(id(leaf), ""),

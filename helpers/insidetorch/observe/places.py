@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from pathlib import Path
 from types import FrameType
@@ -12,7 +13,8 @@ import torch
 from ..records import Place
 
 _NOT_THE_USERS = tuple(
-    str(Path(module).resolve().parent) for module in (torch.__file__, Path(__file__).parent)
+    str(Path(module).resolve().parent) + os.sep
+    for module in (torch.__file__, Path(__file__).parent)
 )
 
 
@@ -33,9 +35,14 @@ def current_place(*, outside_functions: bool = False) -> Place:
     return place_of(found.f_code.co_filename, found.f_lineno)
 
 
+def is_users(file: str) -> bool:
+    """Is it a file of the user's, neither torch's nor this package's?"""
+    return not file.startswith(_NOT_THE_USERS)
+
+
 def _users(frame: FrameType) -> FrameType:
     """The first frame of the user's from this one outwards; the outermost if there is none."""
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+    while frame.f_back is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

@@ -6,13 +6,14 @@ release that renames one fails loudly here and nowhere else. Checked with torch 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, partial
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _python_dispatch
+
+from . import private_nodes
 
 _NAMES = (
     "torch.Tensor._base",
@@ -24,8 +25,7 @@ _NAMES = (
     "torch._C.DisableTorchFunction",
     "torch._C._DisableFuncTorch",
     "torch._C._autograd._unsafe_set_version_counter",
-    "torch.autograd._get_sequence_nr",
-    "torch._C._current_autograd_node",
+    "torch._C.DispatchKey",
     "torch._C._data_address",
     "torch._C._get_tracing_state",
     "torch._C._set_tracing_state",
@@ -40,7 +40,7 @@ DispatchMode = _python_dispatch.TorchDispatchMode
 def missing() -> list[str]:
     """Which of the private names does this torch not have?"""
     absent = []
-    for name in _NAMES:
+    for name in (*_NAMES, *private_nodes.NAMES):
         place = torch
         for part in name.split(".")[1:]:
             place = getattr(place, part, None)
@@ -84,14 +84,17 @@ def version(t: torch.Tensor) -> int | None:
 def share_version(a: torch.Tensor, b: torch.Tensor) -> bool | None:
     """Have two tensors one version counter? None where one of them keeps no version.
 
-    torch does not tell, so the counter of `a` is moved by one, `b` is asked, and the counter is
-    set back, with nothing in between.
+    A view has that of its base. Of others torch does not tell: the counter of `a` is moved by one,
+    `b` is asked, and the counter is set back, with nothing in between on this thread. A write from
+    another thread at that very moment would go uncounted.
     """
     before, other = version(a), version(b)
     if before is None or other is None:
         return None
     if before != other:
         return False
+    if a is b or base(a) is b or base(b) is a or (base(a) is not None and base(a) is base(b)):
+        return True
     torch._C._autograd._unsafe_set_version_counter((a,), (before + 1,))
     try:
         return version(b) == before + 1
@@ -124,56 +127,19 @@ def is_fake(t: torch.Tensor) -> bool:
     return isinstance(t, FakeTensor)
 
 
-def running_node() -> str:
-    """The name of the graph's node that the engine runs now on this thread; "" outside of it."""
-    node = torch._C._current_autograd_node()
-    return "" if node is None else node.name()
+def arrives_whole(op: object) -> bool:
+    """Is it an operator made of others that has not been taken apart, as in inference mode?
+
+    Taking it apart here would not do: its parts look whether a mode watches, and run otherwise.
+    """
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return hasattr(op, "has_kernel_for_dispatch_key") and op.has_kernel_for_dispatch_key(key)
 
 
-def sequence_nr(node: object) -> int:
-    """When was a node of the graph made? A count of its thread; AccumulateGrad has the highest."""
-    return node._sequence_nr()
-
-
-def next_sequence_nr() -> int:
-    """Which number will the next node have that this thread makes?"""
-    return torch.autograd._get_sequence_nr()
-
-
-def received_sizes(node: object) -> tuple[tuple[int, ...], ...]:
-    """The sizes of the gradients that a node receives, one for each output of its operator."""
-    return tuple(tuple(one.shape) for one in node._input_metadata)
-
-
-def saved_tensors(node: object) -> Iterator[tuple[str, object, Callable[[], object]]]:
-    """What a node has saved: the name, the raw record, and a function that unpacks it."""
-    for name in _saved_names(type(node))[0]:
-        raw, plain = getattr(node, name), name.removeprefix("_raw")
-        label = plain.removeprefix("_saved_")
-        if isinstance(raw, tuple):
-            for k, one in enumerate(raw):
-                yield f"{label}[{k}]", one, partial(_unpack, node, plain, k)
-        else:
-            yield label, raw, partial(getattr, node, plain)
-
-
-def saved_values(node: object) -> Iterator[tuple[str, object]]:
-    """What a node has saved that is no tensor: sizes, dimensions, numbers."""
-    for name in _saved_names(type(node))[1]:
-        yield name.removeprefix("_saved_"), getattr(node, name)
-
-
-@cache
-def _saved_names(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What nodes of this kind save: the names of tensors, and of all else."""
-    names = dir(kind)
-    tensors = tuple(name for name in names if name.startswith("_raw_saved_"))
-    others = (name for name in names if name.startswith("_saved_"))
-    return tensors, tuple(name for name in others if f"_raw{name}" not in tensors)
-
-
-def _unpack(node: object, name: str, k: int) -> object:
-    return getattr(node, "saved_tensors" if name == "_saved_tensors" else name)[k]
+def writes(op: object) -> bool:
+    """Does the operator's signature say that it writes to an argument?"""
+    schema = getattr(op, "_schema", None)
+    return schema is not None and schema.is_mutable
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from bisect import bisect_right
 import torch
 
 from ..records import Place
-from . import private
+from . import private, private_nodes
 from .places import current_place
 
 
@@ -39,7 +39,7 @@ class ForwardRecorder(private.DispatchMode):
             hooks.register_module_forward_pre_hook(self._enter_module),
             hooks.register_module_forward_hook(self._leave_module, always_call=True),
         ]
-        self._first = private.next_sequence_nr()
+        self._first = private_nodes.next_sequence_nr()
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
@@ -50,7 +50,7 @@ class ForwardRecorder(private.DispatchMode):
             hook.remove()
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-        if private.next_sequence_nr() > (self._ends[-1] if self._ends else self._first):
+        if private_nodes.next_sequence_nr() > (self._ends[-1] if self._ends else self._first):
             self._note(
                 current_place(outside_functions=True), self._modules[-1] if self._modules else ""
             )
@@ -67,14 +67,14 @@ class ForwardRecorder(private.DispatchMode):
         return found[1] if found else ""
 
     def _found(self, node: object) -> tuple[Place, str] | None:
-        number = private.sequence_nr(node)
+        number = private_nodes.sequence_nr(node)
         if not self._ends or not self._first <= number < self._ends[-1]:
             return None
         return self._made[bisect_right(self._ends, number)]
 
     def _note(self, place: Place, module: str) -> None:
         """All nodes that were made since the last note come from here."""
-        self._ends.append(private.next_sequence_nr())
+        self._ends.append(private_nodes.next_sequence_nr())
         self._made.append((place, module))
 
     def _enter_module(self, module: torch.nn.Module, _args: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 
 from ..records import Saved
-from . import private
+from . import private, private_nodes
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 _MOST_TEXT = 60
@@ -25,7 +25,7 @@ def saved_of(node: object, storages: dict[int, int]) -> tuple[Saved, ...]:
 
 
 def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
-    for name, raw, unpack in private.saved_tensors(node):
+    for name, raw, unpack in private_nodes.saved_tensors(node):
         try:
             t = raw.data
         except RuntimeError:
@@ -52,7 +52,7 @@ def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
 
 
 def _values(node: object) -> Iterator[Saved]:
-    for name, value in private.saved_values(node):
+    for name, value in private_nodes.saved_values(node):
         if value is None or isinstance(value, bool | int | float | str | list | tuple):
             text = repr(value)
             yield Saved(name, text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} …")

@@ -8,10 +8,10 @@ from math import prod
 import torch
 
 from ..records import Step, Steps
-from . import private
+from . import private, private_nodes
 from .places import current_place
 
-# Operators whose result holds the values of an input, and nothing else, in new memory.
+# Operators whose result holds values of their inputs, and nothing computed, in new memory.
 COPYING = frozenset(
     {
         "aten.clone",
@@ -26,14 +26,30 @@ COPYING = frozenset(
         "aten.flip",
         "aten.roll",
         "aten._reshape_copy",
+        "aten.masked_select",
+        "aten.take",
+        "aten.embedding",
+        "aten.rot90",
+        "aten.pixel_shuffle",
+        "aten.pixel_unshuffle",
+        "aten.channel_shuffle",
+        "aten.im2col",
+        "aten.view_copy",
+        "aten.expand_copy",
+        "aten.permute_copy",
+        "aten.split_copy",
     }
 )
+# How a Python number or list becomes a tensor, and other steps that move no memory.
+_NOTHING = frozenset({"aten.lift_fresh", "aten._local_scalar_dense", "aten.item"})
 
 
 def memory_steps(fn: Callable[[], object]) -> Steps:
     """Which operators does this function run, and which of them make a view, a copy, a write?
 
-    Args: `fn`, called once, without arguments; a backward pass inside it is seen as well.
+    Args: `fn`, called once, without arguments; a backward pass inside it is seen as well, other
+    threads and the workers of a DataLoader are not. In inference mode operators arrive whole, and
+    the copies inside of them are not seen: the result says so.
     Returns `Steps`, in the order in which the operators ran, each with the line that called it.
     Whatever `fn` raises passes through.
 
@@ -45,20 +61,22 @@ def memory_steps(fn: Callable[[], object]) -> Steps:
     """
     with _Recorder() as recorder:
         fn()
-    return Steps(tuple(recorder.found))
+    return Steps(tuple(recorder.found), parts_unseen=recorder.whole)
 
 
 def copies(fn: Callable[[], object]) -> Steps:
     """Which operators copy values that were there already, and from which line of your code?
 
-    Args and errors as `memory_steps`. Copies of a single value are left out.
+    Args and errors as `memory_steps`. A change of dtype counts as a copy; copies of a single value
+    are left out.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> [s.operator for s in copies(lambda: (x.t().contiguous(), x.contiguous(), x[[0]])).found]
     ['aten.clone', 'aten.index']
     """
-    found = memory_steps(fn).found
-    return Steps(tuple(s for s in found if s.operator in COPYING and prod(s.sizes) > 1))
+    steps = memory_steps(fn)
+    found = tuple(s for s in steps.found if s.operator in COPYING and prod(s.sizes) > 1)
+    return Steps(found, parts_unseen=steps.parts_unseen)
 
 
 class _Recorder(private.DispatchMode):
@@ -67,23 +85,25 @@ class _Recorder(private.DispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Step] = []
+        self.whole = False
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        result = op(*args, **kwargs)
+        self.whole |= private.arrives_whole(op)
         given = set(_storages((args, kwargs)))
-        made = next(_tensors(result), None)
-        if made is not None:
-            self.found.append(_step(op, made, given))
+        result = op(*args, **kwargs)
+        name = f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__.partition('.')[0]}"
+        made = list(_tensors(result)) or list(_tensors((args, kwargs)))
+        if made and name not in _NOTHING:
+            self.found.append(_step(op, name, made, given))
         return result
 
 
-def _step(op: object, made: torch.Tensor, given: set[int]) -> Step:
-    name = f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__.partition('.')[0]}"
-    schema = getattr(op, "_schema", None)
-    if schema is not None and schema.is_mutable:
+def _step(op: object, name: str, made: list[torch.Tensor], given: set[int]) -> Step:
+    first, tags = made[0], getattr(op, "tags", ())
+    if private.writes(op) and torch.Tag.inplace_view not in tags:
         effect = "write"
-    elif given.intersection(_storages(made)):
+    elif given.intersection(_storages(first)):
         effect = "view"
     else:
         effect = "copy" if name in COPYING else "new"
@@ -91,10 +111,10 @@ def _step(op: object, made: torch.Tensor, given: set[int]) -> Step:
         operator=name,
         effect=effect,
         place=current_place(),
-        nbytes=made.numel() * made.element_size(),
-        sizes=tuple(made.shape),
-        strides=tuple(made.stride()) if made.layout == torch.strided else (),
-        node=private.running_node(),
+        nbytes=sum(t.numel() * t.element_size() for t in made),
+        sizes=tuple(first.shape),
+        strides=tuple(first.stride()) if first.layout == torch.strided else (),
+        node=private_nodes.running_node(),
     )
 
 

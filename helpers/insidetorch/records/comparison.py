@@ -14,7 +14,8 @@ class Values:
 
     `order` is "equal" (at every index), "recut" (other sizes, the same values in row-major order),
     "permuted" (a permutation of a's dimensions read in row-major order, `dims`), "moved" (the same
-    values elsewhere), "different", or "unknown" with the reason in `why`. `unequal` counts the
+    values elsewhere), "different", or "unknown" with the reason in `why`; `repeated` says that
+    values occur more than once, so that an order is no proof. `unequal` counts the
     indices at which they differ; `at` is the first of them, `found` what stands there in a and b,
     and `origin` the index of a at which b's value stands, where there is just one.
     """
@@ -26,6 +27,7 @@ class Values:
     origin: Index | None = None
     dims: Index = ()
     why: str = ""
+    repeated: bool = False
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ class Layout:
     def write_warning(self) -> str:
         """What happens to a write in place, where indices share elements; "" where they do not.
 
-        torch looks for a stride of 0 only.
+        torch looks for a stride of 0 only, and not in every operator: `zero_` and `fill_` write.
         """
         if not self.overlaps:
             return ""
         if any(n > 1 and s == 0 for n, s in zip(self.sizes, self.strides, strict=True)):
-            return "several indices read one element, so torch refuses to write to it in place"
+            return "several indices read one element, so torch refuses most writes to it in place"
         return "several indices read one element, and torch does not notice a write in place"
 
     @property

@@ -22,6 +22,8 @@ class Place:
 
     def __str__(self) -> str:
         where = PurePath(self.file).name if self.file else f"cell {self.cell!r}"
+        if not self.file and not self.cell:
+            return f"code without source, line {self.line}"
         return f"{where}, line {self.line}: {self.statement}"
 
 
@@ -30,9 +32,10 @@ class Step:
     """One operator and what it did with memory.
 
     `effect` is "view" (the result reads the storage of an input), "write" (into an input), "copy"
-    (the same values in new memory) or "new" (other values in new memory). `nbytes`, `sizes` and
-    `strides` are those of the result; `node` names the node of the graph that ran it in a backward
-    pass, and is "" in a forward pass.
+    (values of an input in new memory, converted where the dtype changes) or "new" (computed values
+    in new memory). `nbytes` counts all results, `sizes` and `strides` are those of the first; where
+    there is no result, of what was written to. `node` names the node of the graph that ran it in a
+    backward pass, and is "" in a forward pass.
     """
 
     operator: str
@@ -48,11 +51,15 @@ class Step:
         return f"{self.operator}: {self.effect} of {self.nbytes:,} bytes{phase}\n  {self.place}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Steps:
-    """Operators in the order in which they ran."""
+    """Operators in the order in which they ran.
+
+    `parts_unseen` says that some of them are made of others that were not seen.
+    """
 
     found: tuple[Step, ...]
+    parts_unseen: bool = False
 
     def __len__(self) -> int:
         return len(self.found)
@@ -66,4 +73,12 @@ class Steps:
         return sum(step.nbytes for step in self.found)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.found)) or "none"
+        lines = [*map(str, self.found)] or ["none"]
+        if self.parts_unseen:
+            lines.append(
+                "In inference mode operators arrive whole, and copies inside of them are not seen: "
+                "run this under torch.no_grad() instead."
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__

@@ -15,7 +15,7 @@ from .show import Picture, picture_of, show
 FREE = "sizes and strides of your own"
 
 
-def explain_view(t: torch.Tensor, sizes: Sequence[int]) -> Picture:
+def explain_view(t: torch.Tensor, sizes: int | Sequence[int]) -> Picture:
     """Can `t.view(sizes)` succeed, and which dimension stops it if not?
 
     Args: `sizes`, of which one may be -1.
@@ -28,7 +28,7 @@ def explain_view(t: torch.Tensor, sizes: Sequence[int]) -> Picture:
     Sizes (3, 2) with strides (1, 3), viewed as (6,): no view, only a copy. Dimension 0 stops it: \
 one step along it moves 1 element, and the 2 elements to its right span 6.
     """
-    return show(view_rule(t, sizes))
+    return show(view_rule(t, (sizes,) if isinstance(sizes, int) else sizes))
 
 
 class ViewExplorer(Explorer):
