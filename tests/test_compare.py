@@ -87,6 +87,8 @@ def test_equal_and_unequal_values_are_counted():
     assert comparison_text(comparison_of(BASE, other)).endswith(
         "values: 1 index differs, first at [1, 2, 3]: 23 and -1"
     )
+    close = torch.tensor([3.9210000]), torch.tensor([3.9210005])
+    assert "3.921 and 3.921\n" not in compare(*close).text + "\n"
     nan = torch.tensor([1.0, float("nan")])
     assert comparison_of(nan, nan.clone()).values.order == "equal"
     assert comparison_of(nan, nan.flip(0)).values.order == "moved"

@@ -63,7 +63,8 @@ def reset(what: str, *, root: Path, ask: Callable[[str], str] | None) -> str:
     write_atomically(notebook, text)
     return (
         f"{name}: {which} is as it was at first; your old notebook is {copy}.\n"
-        "If the notebook is open in JupyterLab, choose File > Reload Notebook from Disk there."
+        "If the notebook is open in JupyterLab, choose File > Reload Notebook from Disk there, and "
+        "run the cell of the stub before its check."
     )
 
 

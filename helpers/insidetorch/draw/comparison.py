@@ -81,6 +81,8 @@ def _values_text(v: Values, names: tuple[str, str]) -> str:
     if v.at is None:
         return "not the same"
     first, second = map(value_text, v.found)
+    if first == second:  # they differ beyond the digits that are usually shown
+        first, second = map(repr, v.found)
     at = f"first at {_at(v.at)}: {first} and {second}"
     return f"{v.unequal:,} {'index differs' if v.unequal == 1 else 'indices differ'}, {at}"
 

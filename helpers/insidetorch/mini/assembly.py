@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import CellType, FunctionType, MemberDescriptorType, ModuleType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 
 # The reference, in the order of its imports.
 SOURCES = ("storage.py", "given.py", "views.py")
@@ -51,12 +52,9 @@ def assemble(**pieces: Callable[..., object]) -> ModuleType:
     space.update({name: desk.copy(fn) for name, fn in functions.items()})
     offered = set()
     for source in SOURCES:
-        body = _statements(source)
-        defined = {s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef)}
+        code, defined = _compiled(source, frozenset(functions))
         offered |= {name for name in defined if not name.startswith("_")}
-        left = [s for s in body if getattr(s, "name", None) not in functions]
-        path = str(Path(__file__).with_name(source))
-        exec(compile(ast.Module(left, []), path, "exec", dont_inherit=True), space)
+        exec(code, space)
     for name, cls in classes.items():
         for attribute, value in _written_in(cls).items():
             setattr(space[name], attribute, desk.copy(value, owner=space[name]))
@@ -81,6 +79,19 @@ def _check(name: str, piece: object) -> None:
             f"MiniTorch was asked to be assembled with {given}. That is no class which defines "
             f"{' and '.join(methods)} itself. Give a class {name} with these methods."
         )
+
+
+@cache
+def _compiled(source: str, left_out: frozenset[str]) -> tuple[CodeType, frozenset[str]]:
+    """A source of the reference without these functions, and all names that it defines.
+
+    Kept, since a check assembles a MiniTorch for each of its programs.
+    """
+    body = _statements(source)
+    defined = frozenset(s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+    left = [s for s in body if getattr(s, "name", None) not in left_out]
+    path = str(Path(__file__).with_name(source))
+    return compile(ast.Module(left, []), path, "exec", dont_inherit=True), defined
 
 
 def _statements(source: str) -> list[ast.stmt]:

@@ -66,7 +66,8 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
     """The picture of a tensor, an array or a record; `outer` chooses one block of a tensor."""
     kind = type(x)  # not isinstance: an object may lie about its class, or raise when asked
     if kind is tuple and all(type(family) is Family for family in x):
-        return Picture(aliases_svg(x, live=live), families_sentence(x), families_text(x))
+        words = families_text(x)
+        return Picture(aliases_svg(x, live=live), families_sentence(x), words, told=bool(x))
     if kind is ViewRule:
         return Picture(view_svg(x, live=live), view_sentence(x), view_text(x))
     if kind is Write:
