@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
 import functools
+import importlib
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
+from IPython.display import display
+from ipywidgets import IntProgress
+from matplotlib import pyplot
 
 from insidetorch import check, hint, progress
 from insidetorch.indexing import contiguous_strides as borrowed
@@ -213,11 +221,58 @@ def imported(sizes):
     return n.zeros(sizes)
 
 
+class Held:
+    t = torch
+
+    @staticmethod
+    def ask(sizes):
+        return torch.empty(sizes)
+
+    @property
+    def size(self):
+        return torch.empty(1)
+
+    def bound(self, sizes):
+        return torch.empty(sizes)
+
+
+class Inherits(Held):
+    pass
+
+
+class Honest:
+    @staticmethod
+    def ask(sizes):
+        return sizes.count(0)
+
+
+BAR = IntProgress()
+held = SimpleNamespace(fn=torch.empty)
+bound = Held().bound
+new_empty = torch.zeros(1).new_empty
+
+
+@functools.wraps(double)
+def wrapper(sizes):
+    return torch.empty(sizes)
+
+
+@functools.wraps(double)
+def timed(x):
+    return double(x)
+
+
 @pytest.mark.parametrize(
     ("answer", "names"),
     [
         (double, []),
         (functools.cache(double), []),
+        (timed, []),
+        (Honest, []),
+        (lambda x: dataclasses.replace(x), []),
+        (lambda x: (display(x), IntProgress(), pyplot.plot(x), BAR), []),
+        (lambda sizes: sizes.count(0) + sizes.torch, []),
+        (lambda sizes: sys.setrecursionlimit(5000), []),
         (lambda sizes: [torch.empty(size) for size in sizes], ["torch"]),
         (lambda sizes: helper(sizes), ["torch"]),
         (lambda a: OPERATORS["t"](a), ["torch"]),
@@ -226,15 +281,33 @@ def imported(sizes):
         (Callable(), ["torch"]),
         (Callable, ["torch"]),
         ((double, helper), ["torch"]),
+        (lambda sizes, t=torch: t.empty(sizes), ["torch"]),
+        (lambda sizes, *, t=torch: t.empty(sizes), ["torch"]),
+        (lambda sizes: Held.ask(sizes), ["torch"]),
+        (lambda sizes: Inherits().size, ["torch"]),
+        (lambda sizes: held.fn(sizes), ["torch"]),
+        (lambda sizes: bound(sizes), ["torch"]),
+        (lambda sizes: new_empty(sizes), ["torch"]),
+        (wrapper, ["torch"]),
         (borrowed, ["insidetorch"]),
         (imported, ["numpy"]),
         (lambda source: eval(source), ["eval"]),
+        (lambda sizes: globals()["torch"], ["globals"]),
+        (lambda sizes: sys.modules["torch"], ["sys.modules"]),
+        (lambda sizes: importlib.import_module("torch"), ["importlib"]),
+        (lambda sizes: getattr(builtins, "ev" + "al")("torch"), ["builtins"]),
         (len, []),
         (None, []),
     ],
 )
 def test_the_libraries_that_a_rule_uses_are_found(answer, names):
     assert names_used(answer) == names
+
+
+@pytest.mark.parametrize("name", ["count", "report"])
+def test_an_attribute_is_no_global_name(name, monkeypatch):
+    monkeypatch.setitem(globals(), name, torch.empty)
+    assert names_used(lambda sizes: sizes.count(0) + sizes.report) == []
 
 
 def test_what_is_allowed_may_be_used():

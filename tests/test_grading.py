@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
+from nbformat import v4
 from test_grading_course import STORAGE, VIEWS, notebook, solutions, submission, write, write_course
 
 from coursekit.errors import CourseError
-from coursekit.grading.chapters import read_chapters
-from coursekit.grading.command import find, main, names_of
+from coursekit.grading.answers import Answers, find_answers
+from coursekit.grading.chapters import Exercise, read_chapters
+from coursekit.grading.command import find, grade_all, main, names_of, say
+from coursekit.grading.folders import remove
 from coursekit.grading.grade import grade, mistake
-from coursekit.grading.helper_cells import Names
-from coursekit.grading.helper_cells import names_of as names_in
+from coursekit.grading.helper_cells import find_helpers
 from coursekit.grading.limits import Limits, lacking
+from coursekit.grading.names import names_of as names_in
 from coursekit.grading.page import page
-from coursekit.grading.report import csv_text, page_names, plain, refuse_other, table
+from coursekit.grading.report import (
+    csv_text,
+    folder_for,
+    page_names,
+    plain,
+    refuse_other,
+    table,
+    write_reports,
+)
 from coursekit.grading.run import TRIES, CannotRun, read_events, run_nbval
-from coursekit.grading.submissions import Unreadable, chapter_of, find_answers, read_cells
+from coursekit.grading.submissions import Cell, Unreadable, chapter_of, read_cells
 from coursekit.grading.verdicts import (
     NOT_ATTEMPTED,
     NOT_GRADABLE,
@@ -143,12 +160,41 @@ def test_a_run_that_was_cut_off_names_the_cell_that_was_running():
         ("import torch.nn as nn\nx = nn.Linear", {"nn", "x"}, {"nn"}),
         ("def f(a):\n    b = a + c\n    return b", {"f"}, {"a", "b", "c"}),
         ("for i in rows:\n    if i:\n        def g(): pass", {"i", "g"}, {"rows", "i"}),
-        ("%matplotlib inline\nsize = len(t)", {"size"}, {"t"}),
+        ("%matplotlib inline\nsize = len(t)", {"size"}, {"len", "t"}),
+        ("!ls\nfiles = !ls\nf?\n?g\nx = y", {"files", "x"}, {"y"}),
+        ("sum = None\ndef pow(a): pass", {"pow"}, set()),
         ("def broken(:", set(), set()),
+        ("x = '" + "x" * 200_000 + "'", set(), set()),
     ],
 )
 def test_the_names_of_a_cell(source, defined, used):
-    assert names_in(source) == Names(frozenset(defined), frozenset(used))
+    found = names_in(source)
+    assert (found.defined, found.used) == (frozenset(defined), frozenset(used))
+
+
+@pytest.mark.parametrize(
+    ("source", "changed"),
+    [
+        ("rows.append(1)\nrows[0] = a.b", {"rows"}),
+        ("point.x = 1\ncount += 1\ndel table[0]", {"point", "count", "table"}),
+        ("init()", {"init"}),
+        ("for n in sizes:\n    table[n] = f(n)", {"table"}),
+        ("x = rows.copy()\ndef f(): rows.append(1)", set()),
+    ],
+)
+def test_the_names_that_a_cell_changes(source, changed):
+    assert names_in(source).changed == frozenset(changed)
+
+
+def test_a_cell_that_only_sets_something_up_is_recognised():
+    assert names_in("import sys\nsys.setrecursionlimit(5000)\nprint(1)").sets
+    assert not names_in("import sys\nx = sys.setrecursionlimit(5000)").sets
+    assert not names_in("import sys").sets
+
+
+def test_blank_lines_are_read_quickly():
+    # Each of them would be looked at again for each that follows it.
+    assert names_in("\n" * 199_000 + "x = 1").defined == {"x"}
 
 
 def test_a_run_in_which_no_cell_starts_is_tried_again_and_no_fault_of_the_answers(
@@ -199,6 +245,21 @@ def test_a_known_mistake_is_told_and_a_known_stub_is_not_attempted(tmp_path):
     assert mistake(exercise, wrong) == (NOT_YET, "You counted from the left.")
     assert mistake(exercise, Check(False, "", json.dumps(other))) == (NOT_ATTEMPTED, "")
     assert mistake(exercise, Check(False, "it hung", '{"cut off')) == (NOT_YET, "it hung")
+    uses = {**observation, "seen": {"results": [3, 1], "uses": ["globals"]}}
+    assert mistake(exercise, Check(False, "", json.dumps(uses)))[1].startswith(
+        "the answer uses globals; this exercise asks for the rule in plain Python"
+    )
+
+
+def test_a_name_that_the_course_defines_only_later_is_the_learner_s(course):
+    chapter = read_chapters(course)[0]
+    chapter.notebook.cells.append(v4.new_code_cell("def total(x): return 0"))
+    helper = Cell("code", "def total(x): return 1", "", {})
+    answers = Answers({"1.1": ["def offset(i, s): return total(i)"]}, [helper], [])
+    [found] = find_helpers(answers, chapter)
+    assert (found.unit, found.needed_by) == ("helper cell 1 (def total(x): return 1)", {"1.1"})
+    chapter.notebook.cells.insert(0, chapter.notebook.cells.pop())
+    assert find_helpers(answers, chapter) == []
 
 
 def test_the_chapter_is_known_by_the_answers_and_else_by_the_name(course, tmp_path):
@@ -207,6 +268,9 @@ def test_the_chapter_is_known_by_the_answers_and_else_by_the_name(course, tmp_pa
     assert chapter_of(renamed, read_cells(renamed), chapters).name == "01_storage"
     empty = write(tmp_path / "ada_02_views.ipynb", {"nbformat": 4, "cells": []})
     assert chapter_of(empty, read_cells(empty), chapters).name == "02_views"
+    unmarked = {"cell_type": "code", "source": "view = 7"}
+    bare = write(tmp_path / "b.ipynb", {"nbformat": 4, "cells": [unmarked]})
+    assert chapter_of(bare, read_cells(bare), chapters).name == "02_views"
     with pytest.raises(Unreadable, match="no answer cell of this course"):
         chapter_of(tmp_path / "other.ipynb", [], chapters)
 
@@ -220,9 +284,151 @@ def test_metadata_counts_before_id_and_marker(course, tmp_path):
     assert len(answers.sources["1.2"]) == 1
 
 
-def test_a_file_that_cannot_be_opened_says_so(tmp_path):
-    with pytest.raises(Unreadable, match="cannot be read"):
-        read_cells(tmp_path / "missing.ipynb")
+def test_a_file_that_cannot_be_opened_says_so(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.ipynb", submission())
+
+    def refused(path):
+        raise PermissionError(13, "not allowed")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(Unreadable, match=r"it cannot be read \(not allowed\)"):
+        read_cells(path)
+
+
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path):
+    (tmp_path / "link.ipynb").symlink_to(tmp_path / "nowhere")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.ipynb")
+    write(tmp_path / "UPPER.IPYNB", submission())
+    for path in find([tmp_path]):
+        if path.name != "UPPER.IPYNB":
+            with pytest.raises(Unreadable, match="it is no file that can be read"):
+                read_cells(path)
+    names = {path.name for path in find([tmp_path])}
+    assert {"link.ipynb", "UPPER.IPYNB"} <= names <= {"link.ipynb", "pipe.ipynb", "UPPER.IPYNB"}
+
+
+def test_a_file_that_is_named_twice_is_graded_once(tmp_path):
+    path = write(tmp_path / "sub" / "a.ipynb", submission())
+    (tmp_path / "link.ipynb").symlink_to(path)
+    found = find([path, tmp_path / "sub" / ".." / "sub" / "a.ipynb", tmp_path])
+    assert found == [path]
+
+
+def test_what_goes_wrong_with_one_submission_does_not_end_the_others(
+    course, tmp_path, monkeypatch, capsys
+):
+    def fail(path, **_how):
+        if path.stem == "b":
+            raise RecursionError("too deep")
+        return Graded(path.name, "01_storage")
+
+    monkeypatch.setattr("coursekit.grading.command.grade", fail)
+    for name in "abc":
+        write(tmp_path / f"{name}.ipynb", {})
+    assert main([str(tmp_path), "--out", str(tmp_path / "out")], root=course) == 1
+    printed = capsys.readouterr().out
+    problem = "b.ipynb: not graded, it made the grader fail (RecursionError: too deep)"
+    assert problem in printed and "c.ipynb: 0 of 0 points" in printed
+
+
+def test_the_results_are_the_same_however_many_are_graded_at_once(course, tmp_path):
+    answers = [{}, {"a1": "def offset(i, s): return 0"}, {"a2": "strides = (3, 1)"}]
+    paths = [write(tmp_path / f"{i}.ipynb", submission(**one)) for i, one in enumerate(answers)]
+    one, two = (list(grade_all(paths, root=course, limits=Limits(), jobs=jobs)) for jobs in (1, 2))
+    assert [each.points for each in one] == [6, 4, 5]
+    assert one == two
+
+
+def test_a_chapter_s_solutions_run_once(course, tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        "coursekit.grading.command.calibrate", lambda chapter, limits: ran.append(chapter) or {}
+    )
+    monkeypatch.setattr(
+        "coursekit.grading.command.grade",
+        lambda path, *, name, chapters, problems_of, limits: problems_of(chapters[0]),
+    )
+    paths = [tmp_path / str(number) for number in range(8)]
+    list(grade_all(paths, root=course, limits=Limits(), jobs=4))
+    assert len(ran) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+@pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_every_process_that_grading_has_started(course, tmp_path, wanted):
+    waits = f"open({str(tmp_path / 'running')!r}, 'w').close()\nwhile True: pass"
+    path = write(tmp_path / "a.ipynb", submission(a1=waits))
+    program = (
+        "import sys; from pathlib import Path; from coursekit.grading.command import main; "
+        "main(sys.argv[2:], root=Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", program, course, path, "--out", tmp_path / "out"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as grader:
+        while not (tmp_path / "running").exists():
+            assert grader.poll() is None
+        below = psutil.Process(grader.pid).children(recursive=True)
+        grader.send_signal(wanted)
+        assert b"KeyboardInterrupt" in grader.communicate()[1]
+    assert len(below) >= 2 and not any(one.is_running() for one in below)
+    assert list(tmp_path.glob("grade-*")) == []
+
+
+def test_a_folder_is_removed_however_deep_it_is(tmp_path):
+    top = tmp_path / "top"
+    (top / "locked").mkdir(parents=True)
+    (top / "locked" / "file").write_text("x", encoding="utf-8")
+    (top / "locked").chmod(0o500)
+    (top / "link").symlink_to(tmp_path)
+    deep = top
+    for _ in range(200):
+        deep = deep / "a folder"
+        deep.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        # What it does where folders are nested more deeply than Python calls functions.
+        patch.setattr("shutil.rmtree", lambda *_, **__: exec("raise RecursionError"))
+        remove(top)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_s_name_is_not_longer_than_a_file_system_allows():
+    [name] = page_names(["𠀀" * 200 + ".ipynb"])
+    assert len(name.encode()) < 130 and name.startswith("𠀀")
+
+
+def test_a_foreign_results_file_is_not_taken_for_ours(tmp_path):
+    (tmp_path / "results.json").write_text('{"mine": 1}', encoding="utf-8")
+    with pytest.raises(CourseError, match="It holds something else"):
+        folder_for(str(tmp_path))
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_grading(
+    course, tmp_path, monkeypatch, capsys
+):
+    path = write(tmp_path / "a.ipynb", submission())
+    monkeypatch.setattr("coursekit.grading.command.grade", lambda *_, **__: 1 / 0)
+    assert main([str(path), "--out", str(path / "inside")], root=course) == 1
+    assert "Nothing can be written there (Not a directory)" in capsys.readouterr().err
+    assert main([str(path), "--out", ""], root=course) == 1
+    assert "a folder without a name" in capsys.readouterr().err
+
+
+def test_the_current_folder_can_hold_the_results_twice(tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for text in ("first", "second"):
+        write_reports([Graded(text, problem="it is no notebook")], folder_for("."))
+        assert text in (here / "grades.csv").read_text(encoding="utf-8")
+    assert "first" in (tmp_path / "here-1" / "grades.csv").read_text(encoding="utf-8")
+
+
+def test_what_a_terminal_has_no_sign_for_is_printed_as_a_question_mark():
+    written = io.BytesIO()
+    terminal = io.TextIOWrapper(written, encoding="ascii")
+    say("Übung 数: right", to=terminal)
+    assert written.getvalue().splitlines() == [b"?bung ?: right"]
 
 
 def test_a_huge_file_is_not_read(tmp_path, monkeypatch):
@@ -245,3 +451,17 @@ def test_points_of_the_chapter_stand_in_its_description(course):
     assert {name: one.points for name, one in found.items()} == {
         name: one[4] for name, one in STORAGE.items()
     }
+
+
+def test_fewer_than_no_jobs_are_refused(course, tmp_path, capsys):
+    assert main([str(course / "exercises"), "--jobs", "-1"], root=course) == 1
+    assert "Grading with -1 jobs was asked for" in capsys.readouterr().err
+
+
+def test_a_repair_that_repairs_nothing_is_not_yet():
+    digest_of = digest("salt", {"v": 1, "id": "1.1", "seen": [1]})
+    noted = {"salt": "salt", "verdicts": {digest_of: {"is": "stub", "tell": ""}}}
+    check = Check(False, "", '{"v": 1, "id": "1.1", "seen": [1]}')
+    for kind, outcome in (("repair", "not yet"), ("complete", "not attempted")):
+        exercise = Exercise("1.1", "", 1, "", "", "", {**noted, "kind": kind})
+        assert mistake(exercise, check)[0] == outcome

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -36,6 +35,8 @@ starts = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP
 starts += " start_new_session=True)"
 subprocess.run([sys.executable, "-c", starts], check=True)
 """
+# Leaves the tree of processes, and nothing in its environment tells where it comes from.
+LEAVES_NO_TRACE = LEAVES_AN_ORPHAN.replace("=True)", "=True, env={})")
 FORGED = f'display({{{OBSERVATION!r}: {{"v": 1, "id": name, "seen": %s}}}}, raw=True)'
 
 
@@ -141,6 +142,58 @@ def an_answer_as_check() -> dict:
     return found
 
 
+def old_attempts_beside() -> dict:
+    """An old attempt in a raw cell, a heading like a marker, another answer's cell pasted."""
+    found = submission(a3=f"# answer: 1.1\n{SOLVED['1.1']}\n{SOLVED['1.3']}")
+    given, a1, *others = found["cells"]
+    old = {"cell_type": "raw", "id": "old", "metadata": a1["metadata"], "source": "offset = 0"}
+    text = {"cell_type": "markdown", "id": "text", "metadata": {}, "source": "# Answer: 1.2\nHm."}
+    return edited([given, text, a1, old, *others])
+
+
+def answers_in_cells_of_their_own() -> dict:
+    """Below a stub that was left, and in place of the cell that was deleted."""
+    found = submission(a1=STORAGE["1.1"][0])
+    given, a1, c1, _, c2, a3, c3 = found["cells"]
+    below, instead = (code(SOLVED[name], id=f"mine {name}") for name in ("1.1", "1.2"))
+    return edited([given, a1, below, c1, instead, c2, a3, c3])
+
+
+def windows_lines_late_markers() -> dict:
+    """Lines that end as on Windows, markers below a comment, nothing else left; two merged."""
+    found = submission()
+    for cell in found["cells"]:
+        cell["metadata"] = {}
+        del cell["id"]
+    given, a1, c1, a2, c2, a3, c3 = found["cells"]
+    a1["source"] = f"# checked twice\n{a1['source']}\n\n{a2['source']}"
+    a3["source"] = f"# mine\n\n{a3['source']}"
+    for cell in (a1, a3):
+        cell["source"] = cell["source"].replace("\n", "\r\n")
+    return edited([given, a1, c1, c2, a3, c3], nbformat_minor=2)
+
+
+def helpers_of_other_kinds() -> dict:
+    """A star import, a builtin's name, values that later cells change, a setting."""
+    found = submission(
+        a1="def offset(index, strides):\n    assert deep(3000) == 0\n"
+        "    return sum(map(pow, index, strides))\n"
+        "def deep(n):\n    return n and deep(n - 1)",
+        a2="strides = FIRST[0], TABLE['second'] + ceil(LAST.extra - 0.5)",
+        a3=f"{SOLVED['1.3']}\nassert READY",
+    )
+    sources = [
+        *("from math import *", "def pow(index, stride):\n    return index * stride"),
+        *("FIRST, TABLE = [], {}", "FIRST.append(1)", "TABLE['second'] = 2"),
+        *("class Last: pass\nLAST = Last()", "LAST.extra = 1"),
+        *("READY = False\ndef init():\n    global READY\n    READY = True", "init()"),
+        *("import sys", "sys.setrecursionlimit(20_000)"),
+    ]
+    cells = [code(source, id=f"extra-{number}") for number, source in enumerate(sources)]
+    found["cells"] = [*cells, *found["cells"]]
+    return found
+
+
 ALWAYS_EQUAL = """class Equal(int):
     __eq__ = lambda self, other: True
     __ne__ = lambda self, other: False
@@ -209,6 +262,16 @@ def talk():
         time.sleep(0.01)
 threading.Thread(target=talk, daemon=True).start()
 """
+NO_TRACE_DEEP = f"""{LEAVES_NO_TRACE}
+{SOLVED["1.1"]}
+import os
+here = os.getcwd()
+for _ in range(2500):
+    os.mkdir("d")
+    os.chdir("d")
+os.chdir(here)
+"""
+STOPS_PARENT = "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\nstrides = (1, 3)"
 ALL_RIGHT = "RRR"
 WRONG_STRIDES = "strides = (0, 0)"
 
@@ -231,6 +294,11 @@ CASES: dict[str, tuple[dict, str]] = {
         submission(a1=LEAVES_A_PROCESS, a2=LEAVES_AN_ORPHAN, a3=THREAD),
         ALL_RIGHT,
     ),
+    "old attempts": (old_attempts_beside(), ALL_RIGHT),
+    "own cells": (answers_in_cells_of_their_own(), ALL_RIGHT),
+    "lines, late markers": (windows_lines_late_markers(), ALL_RIGHT),
+    "more helpers": (helpers_of_other_kinds(), ALL_RIGHT),
+    "no trace, deep, stopped": (submission(a1=NO_TRACE_DEEP, a2=STOPS_PARENT), "RxR"),
     "shadows, syntax": (submission(a1=SHADOWS, a3="def bytes_used(:"), "RRx"),
     "stale": (stale_outputs(), "xxx"),
     "not its cell": (an_answer_as_check(), "xxx"),
@@ -301,14 +369,9 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def grade_some(paths: list[Path], *, root: Path, out: Path) -> int:
-    limits = Limits(cell=6, notebook=60)
-    return main([*map(str, paths), "--out", str(out)], root=root, limits=limits)
-
-
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory) -> dict:
-    """What the command says, prints, writes and leaves behind; two of it run at a time."""
+    """What the command says, prints, writes and leaves behind."""
     folder = tmp_path_factory.mktemp("grading Übung")
     root = write_course(folder / "course")
     handed_in = folder / "handed in"
@@ -320,27 +383,26 @@ def graded(tmp_path_factory) -> dict:
     for name, content in UNREADABLE.items():
         (handed_in / name).write_bytes(content)
     before = digests(folder)
-    paths = sorted(handed_in.iterdir())
-    outs = [folder / "grades 1", folder / "grades 2"]
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
+    out = folder / "grades"
+    limits = Limits(cell=6, notebook=60)
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSE_SECRET", "1")
-        jobs = [
-            pool.submit(grade_some, half, root=root, out=out)
-            for half, out in zip((paths[::2], paths[1::2]), outs, strict=True)
-        ]
-        statuses = [job.result() for job in jobs]
+        patch.setattr("tempfile.tempdir", str(temporary))
+        status = main([str(handed_in), "--out", str(out)], root=root, limits=limits)
     after = digests(folder)
-    found = {}
-    for out in outs:
-        results = json.loads((out / "results.json").read_text(encoding="utf-8"))
-        for one in results["submissions"]:
-            html = (out / one["page"]).read_text(encoding="utf-8")
-            found[one["file"]] = {**one, "html": html}
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    found = {
+        one["file"]: {**one, "html": (out / one["page"]).read_text(encoding="utf-8")}
+        for one in results["submissions"]
+    }
     return {
-        "statuses": statuses,
+        "status": status,
+        "folders": [one.name for one in temporary.glob("grade-*") if "packages" not in one.name],
         "unchanged": {name: after[name] for name in before} == before,
         "by file": found,
-        "csv": "".join((out / "grades.csv").read_text(encoding="utf-8") for out in outs),
+        "csv": (out / "grades.csv").read_text(encoding="utf-8"),
     }
 
 
@@ -370,7 +432,11 @@ def test_every_submission_has_a_result(graded):
 
 
 def test_a_mistake_anywhere_is_exit_status_1(graded):
-    assert graded["statuses"] == [1, 1]
+    assert graded["status"] == 1
+
+
+def test_no_folder_is_left(graded):
+    assert graded["folders"] == []
 
 
 def test_no_process_that_an_answer_started_is_left(graded):
@@ -393,6 +459,7 @@ def reasons(graded: dict, name: str) -> list[str]:
         ("shadows, syntax", 2, "the answer cell raised SyntaxError"),
         ("not its cell", 1, "the answer cell raised StdinNotImplementedError"),
         ("memory, disk", 0, "it raised MemoryError"),
+        ("no trace, deep, stopped", 1, "it kept the grader's process from going on"),
         ("stale", 0, "the check saw something else"),
         ("stale", 2, "what the check saw cannot be judged"),
     ],
@@ -404,9 +471,11 @@ def test_a_learner_is_told_why(graded, name, index, why):
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("helper hangs", "helper cell 1 was left out: it took longer than 6 s"),
+        ("helper hangs", "helper cell 1 (LIMIT = 3) was left out: it took longer than 6 s"),
         ("split, copied, text", "1.1: 2 cells answer it; they ran in their order"),
         ("split, copied, text", "1.3: its cell had been turned into markdown"),
+        ("own cells", "1.1: answered in a cell that does not say so"),
+        ("more helpers", "helper cell 1 (from math import *) is needed by 1.1, 1.2, 1.3"),
         ("transformer", "1.2: right alone, but not after the answers before it"),
         ("markup, too long", "1.2: longer than 20000 characters, so not run"),
     ],

@@ -59,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
     grade = commands.add_parser("grade", help="grade notebooks with exercises")
     grade.add_argument("paths", nargs="+", metavar="PATH", help="notebooks, or folders of them")
     grade.add_argument("--out", default="grades", metavar="DIR", help="where the results go")
+    grade.add_argument(
+        "--jobs", type=int, default=0, metavar="N", help="how many at once; one for each processor"
+    )
 
     test = commands.add_parser("test", help="run every check of the course")
     test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
@@ -136,7 +139,8 @@ def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
         kept += ["--from", str(Path(args.edited).resolve())]
     if args.command == "grade":
         paths = [str(Path(path).resolve()) for path in args.paths]
-        return ["grade", *paths, "--out", str(Path(args.out).resolve())]
+        out = str(Path(args.out).resolve()) if args.out else ""
+        return ["grade", *paths, "--out", out, "--jobs", str(args.jobs)]
     return kept
 
 

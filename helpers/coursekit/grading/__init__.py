@@ -2,14 +2,18 @@
 
 `course.py grade PATH…` takes the answers out of a submission, puts them into the course's own
 solution notebook and lets nbval run that in a throw-away folder. What a check cell shows of the
-answer's behaviour is compared with the stored observation here, outside the kernel: a printed tick,
-an edited check or a patched function is worth nothing.
+answer's behaviour is compared with the stored observation here, outside the kernel: a printed tick
+or an edited check is worth nothing. The kernel has a copy of our packages with no solutions beside
+it, a check is given back the functions that it leans on (`guard`) and holds none that gives right
+values away (`check_cells`), and what an answer by hand may name is read in its source
+(`plain_python`).
 
 What this promises: honest mistakes cost no more than the exercise they are made in, and casual
-tampering gains nothing. It does not hold against a determined attacker. An answer runs as the same
-user as the grader: it could read `solutions/` or reach into the grader's process. Where marks
-count, run the grader in a container without a network, or as a user of its own, and keep the
-solutions of hidden exercises elsewhere.
+tampering gains nothing. It does not hold against a determined attacker. A check looks from within
+the learner's process, so code that is written against this grader can lie to it; and an answer runs
+as the same user as the grader: it could find `solutions/` on the disk, or reach into the grader's
+process. Where marks count, run the grader in a container without a network, or as a user of its
+own, keep the solutions of hidden exercises elsewhere, and read what the answers say.
 """
 
 from __future__ import annotations

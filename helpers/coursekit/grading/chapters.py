@@ -21,7 +21,8 @@ class Exercise:
     """One exercise: what the build noted of it, and its answer cell's id.
 
     `noted` is its entry in the chapter's file with the chapter's salt; `judge` names a function
-    "module.function", or is ""; `problem` says why the pristine files do not allow grading it.
+    "module.function", or is ""; `by_hand` says that its check observes which libraries an answer
+    names; `problem` says why the pristine files do not allow grading it.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Exercise:
     stub: str
     cell_id: str
     noted: dict[str, Any]
+    by_hand: bool = False
     problem: str = ""
 
     def untouched(self, source: str) -> bool:
@@ -93,9 +95,10 @@ def _read_chapter(root: Path, path: Path) -> Chapter:
 
 def _exercise(name: str, noted: dict, answer: NotebookNode, check: NotebookNode | None) -> Exercise:
     problem = ""
+    shown = observations(check.get("outputs", [])) if check else []
     if check is None:
         problem = "the solution notebook has no check for it"
-    elif len(observations(check.get("outputs", []))) != 1:
+    elif len(shown) != 1:
         # nbval would compare nothing there, and everything would pass.
         problem = "the solution notebook holds no observation to compare with"
     return Exercise(
@@ -106,8 +109,14 @@ def _exercise(name: str, noted: dict, answer: NotebookNode, check: NotebookNode 
         stub=noted["stub"],
         cell_id=answer.id,
         noted=noted,
+        by_hand=any("uses" in seen for seen in map(_seen, shown)),
         problem=problem,
     )
+
+
+def _seen(observation: object) -> dict[str, Any]:
+    seen = observation.get("seen") if isinstance(observation, dict) else None
+    return seen if isinstance(seen, dict) else {}
 
 
 def _meaning(source: str) -> str:

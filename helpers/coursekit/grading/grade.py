@@ -1,84 +1,27 @@
-"""Which exercises of a submission are right, when one answer can spoil the others?"""
+"""Which exercises of a submission are right, and what is said of those that are not?"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from insidetorch.learn.course_data import verdict
 
-from .chapters import Chapter, Exercise
-from .graft import graft, solutions_of
-from .helper_cells import Helper, find_helpers
+from .answers import find_answers
+from .chapters import Chapter, Exercise, grade_id
+from .graft import solutions_of
+from .helper_cells import find_helpers
 from .limits import Limits
-from .run import CannotRun, run_nbval
-from .submissions import Unreadable, chapter_of, find_answers, read_cells
-from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Check, Graded, Run, Verdict
+from .names import names_of
+from .plain_python import borrowed
+from .run import CannotRun
+from .sitting import Sitting
+from .submissions import Unreadable, chapter_of, read_cells
+from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Check, Graded, Verdict
 
 OTHER = "the check saw something else than what is asked for"
-
-
-@dataclass
-class Sitting:
-    """One submission while it is graded: its answers and helper cells, run in any selection.
-
-    `left_out` names the helper cells that kept the others from running.
-    """
-
-    chapter: Chapter
-    answers: dict[str, list[str]]
-    helpers: list[Helper]
-    limits: Limits
-    left_out: list[str] = field(default_factory=list)
-
-    def run(self, units: Collection[str]) -> Run:
-        notebook = graft(self.chapter, self.answers, self.helpers, units)
-        return run_nbval(notebook, limits=self.limits)
-
-    def run_what_can(self, exercises: Collection[str]) -> dict[str, Check]:
-        """Run exercises together, again without each cell that keeps the others from running.
-
-        Whose cell ends the run is left out and named; where no cell of the learner's can be
-        blamed, nothing is known of the exercises.
-        """
-        units = [*exercises, *(helper.unit for helper in self.helpers)]
-        checks: dict[str, Check] = {}
-        while True:
-            run = self.run(units)
-            if run.finished or run.stopped not in units:
-                break
-            units.remove(run.stopped)
-            if run.stopped in exercises:
-                checks[run.stopped] = Check(False, run.why)
-            else:
-                self.left_out.append(f"{run.stopped} was left out: {run.why}")
-        for name in exercises:
-            if name not in checks:
-                checks[name] = with_error(
-                    run.checks.get(name, not_run(run)), run.raised.get(name, "")
-                )
-        return checks
-
-    def alone(self, exercise: str) -> Check:
-        """Run one exercise with its helper cells and stubs in place of all other answers."""
-        needed = [helper.unit for helper in self.helpers if exercise in helper.needed_by]
-        run = self.run([exercise, *needed])
-        return run.checks.get(exercise, not_run(run))
-
-
-def not_run(run: Run) -> Check:
-    """What is said of an exercise whose check a run did not reach."""
-    return Check(False, f"its check did not run: {run.why}")
-
-
-def with_error(check: Check, raised: str) -> Check:
-    """A check that is not right, with what the answer cell itself raised before it."""
-    if check.right or not raised:
-        return check
-    return Check(False, f"the answer cell raised {raised}", check.seen)
 
 
 def calibrate(chapter: Chapter, *, limits: Limits) -> dict[str, str]:
@@ -129,6 +72,9 @@ def grade(
         checks, notes = _run_all(sitting, attempted)
     except CannotRun as problem:
         return Graded(name, chapter.name, problem=f"it cannot be run on this machine: {problem}")
+    checks = {
+        name: _by_hand(chapter.exercises[name], check, sitting) for name, check in checks.items()
+    }
     verdicts = [
         _verdict(
             exercise,
@@ -155,6 +101,33 @@ def _run_all(sitting: Sitting, attempted: list[str]) -> tuple[dict[str, Check], 
             checks[exercise] = alone
             notes.append(f"{exercise}: right alone, but not after the answers before it")
     return checks, notes + sitting.left_out
+
+
+def _by_hand(exercise: Exercise, check: Check, sitting: Sitting) -> Check:
+    """A right check, but not yet where the answer names a library that the rule does without."""
+    if not (check.right and exercise.by_hand):
+        return check
+    used = borrowed(
+        sitting.answers[exercise.id],
+        elsewhere=[
+            *(helper.source for helper in sitting.helpers),
+            *(s for name, ss in sitting.answers.items() if name != exercise.id for s in ss),
+        ],
+        given=[
+            cell.source
+            for cell in sitting.chapter.notebook.cells
+            if cell.cell_type == "code" and not grade_id(cell, kind="solution")
+        ],
+        wanted=names_of(exercise.stub).defined,
+    )
+    if not used:
+        return check
+    return Check(False, _uses(used), check.seen)
+
+
+def _uses(names: Sequence[str]) -> str:
+    named = " and ".join(map(str, names))
+    return f"the answer uses {named}; this exercise asks for the rule in plain Python"
 
 
 def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: str) -> Verdict:
@@ -186,7 +159,12 @@ def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
         observation = json.loads(check.seen)
     known = verdict(exercise.noted, observation) if "salt" in exercise.noted else None
     if known and known["is"] == "stub":
+        # Here the source is another one, or it would not have run.
+        if exercise.noted.get("kind") == "repair":
+            return NOT_YET, "it does just what the given code does"
         return NOT_ATTEMPTED, ""
     seen = observation.get("seen") if isinstance(observation, dict) else None
     raised = f"it raised {error}" if (error := _first_error(seen)) else ""
-    return NOT_YET, (known and known["tell"]) or check.why or raised or OTHER
+    named = seen.get("uses") if isinstance(seen, dict) else None
+    uses = _uses(named) if named and isinstance(named, list) else ""
+    return NOT_YET, (known and known["tell"]) or check.why or raised or uses or OTHER

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Sequence
 
 import nbformat
 from nbformat import NotebookNode, v4
 
 from .chapters import OBSERVATION, Chapter, grade_id, observations
+from .check_cells import first_cell, graded_check, imports_of
 from .helper_cells import Helper
+from .names import names_of
 
 # Where the plugin finds which unit a cell belongs to, whether it is a check, and its judge.
 NOTE = "insidetorch_grading"
@@ -23,8 +26,9 @@ def graft(
     """The chapter's notebook with the answers of `units`, and stubs in place of the others.
 
     `units` are exercises and helper cells. Helper cells stand before the first answer that needs
-    them.
+    them, and before all others a hidden one that remembers what the checks lean on.
     """
+    imports: list[ast.stmt] = []
     cells = []
     waiting = [helper for helper in helpers if helper.unit in units]
     for cell in chapter.notebook.cells:
@@ -32,7 +36,8 @@ def graft(
             continue
         name = grade_id(cell, kind="solution")
         if not name:
-            cells.append(_pristine(cell, chapter))
+            imports += imports_of(cell.source)
+            cells.append(_pristine(cell, chapter, imports))
             continue
         if name not in units:
             cells.append(_cell(chapter.exercises[name].stub, unit=""))
@@ -41,7 +46,7 @@ def graft(
         waiting = [helper for helper in waiting if helper not in now]
         cells += [_cell(helper.source, unit=helper.unit) for helper in now]
         cells += [_cell(source, unit=name) for source in answers[name]]
-    return v4.new_notebook(cells=cells)
+    return v4.new_notebook(cells=[_cell(first_cell(imports), unit=""), *cells])
 
 
 def solutions_of(chapter: Chapter) -> dict[str, list[str]]:
@@ -58,7 +63,7 @@ def _cell(source: str, *, unit: str) -> NotebookNode:
     return v4.new_code_cell(source, metadata={NOTE: {"unit": unit, "check": False}})
 
 
-def _pristine(cell: NotebookNode, chapter: Chapter) -> NotebookNode:
+def _pristine(cell: NotebookNode, chapter: Chapter, imports: Sequence[ast.stmt]) -> NotebookNode:
     name = grade_id(cell, kind="grade").removesuffix("-check")
     exercise = chapter.exercises.get(name)
     if exercise is None or exercise.problem:
@@ -66,4 +71,10 @@ def _pristine(cell: NotebookNode, chapter: Chapter) -> NotebookNode:
     [observation] = observations(cell.outputs)
     shown = v4.new_output("display_data", data={OBSERVATION: nbformat.from_dict(observation)})
     note = {"unit": name, "check": True, "judge": exercise.judge}
-    return v4.new_code_cell(cell.source, execution_count=1, outputs=[shown], metadata={NOTE: note})
+    source = graded_check(
+        cell.source,
+        imports=imports,
+        answers=names_of(exercise.stub).defined,
+        by_hand=exercise.by_hand,
+    )
+    return v4.new_code_cell(source, execution_count=1, outputs=[shown], metadata={NOTE: note})

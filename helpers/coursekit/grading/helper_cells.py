@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .answers import Answers
 from .chapters import Chapter, grade_id
-from .submissions import Answers
+from .names import BUILTINS, Names, names_of
 
-MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Names:
-    """The names that a cell defines at its top level, and those that it uses."""
-
-    defined: frozenset[str]
-    used: frozenset[str]
+LONGEST_LINE = 40
 
 
 @dataclass(frozen=True)
 class Helper:
-    """A cell of the learner's that is taken along, and the exercises that need it."""
+    """A cell of the learner's that is taken along, and the exercises that need it.
+
+    `unit` names it to the learner: by its number among the extra cells and its first line.
+    """
 
     unit: str
     source: str
@@ -32,75 +25,67 @@ class Helper:
 
 
 def find_helpers(answers: Answers, chapter: Chapter) -> list[Helper]:
-    """The other code cells that define a name which an answer uses, directly or by another helper.
+    """The other code cells that an answer needs, directly or by another helper.
 
-    What the chapter's own cells define stays as it is there.
+    They define a name that is used, or change what such a cell defines; they import all that a
+    module has, where a name is defined nowhere; or they only set something up. What the chapter's
+    own cells define before the answer stays as it is there.
     """
-    given = _given(chapter)
+    given = {source for source, name in _cells_of(chapter) if not name}
     cells = [cell for cell in answers.others if cell.source not in given]
     names = [names_of(cell.source) for cell in cells]
-    known = frozenset().union(*(names_of(source).defined for source in given))
-    own = {
-        name: frozenset().union(*(names_of(source).defined for source in sources))
-        for name, sources in answers.sources.items()
-    }
+    known: frozenset[str] = frozenset()
     needed_by: dict[int, set[str]] = {}
-    for exercise, sources in answers.sources.items():
-        used = frozenset().union(*(names_of(source).used for source in sources))
-        for index in _closure(used - known - own[exercise], names, without=known):
+    for source, exercise in _cells_of(chapter):
+        if not exercise:
+            known |= names_of(source).defined
+            continue
+        own = [names_of(one) for one in answers.sources.get(exercise, [])]
+        needed = _union(own, "used") - known - _union(own, "defined")
+        for index in _closure(needed, names, known=known):
             needed_by.setdefault(index, set()).add(exercise)
     return [
-        Helper(f"helper cell {index + 1}", cells[index].source, frozenset(needed_by[index]))
-        for index in sorted(needed_by)
+        Helper(_name(cells[index].source, index + 1), cells[index].source, frozenset(exercises))
+        for index, exercises in sorted(needed_by.items())
     ]
 
 
-def names_of(source: str) -> Names:
-    """The names of a cell; none where it does not parse."""
-    try:
-        tree = ast.parse(MAGIC.sub(r"\1pass", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return Names(frozenset(), frozenset())
-    defined: set[str] = set()
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            defined.add(statement.name)
-            continue
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                defined |= {(one.asname or one.name).split(".")[0] for one in node.names}
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                defined.add(node.id)
-            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-                defined.add(node.name)
-    used = {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
-    return Names(frozenset(defined), frozenset(used - set(dir(builtins))))
-
-
-def _given(chapter: Chapter) -> set[str]:
-    return {
-        cell.source
+def _cells_of(chapter: Chapter) -> list[tuple[str, str]]:
+    """The chapter's code cells in their order: the source, and the exercise that it answers."""
+    return [
+        (cell.source, grade_id(cell, kind="solution"))
         for cell in chapter.notebook.cells
-        if cell.cell_type == "code" and not grade_id(cell, kind="solution")
-    }
+        if cell.cell_type == "code"
+    ]
 
 
-def _closure(
-    needed: frozenset[str], names: Sequence[Names], *, without: frozenset[str]
-) -> set[int]:
-    """The cells that define a needed name, and those that these need in turn."""
-    found: set[int] = set()
+def _closure(needed: frozenset[str], names: Sequence[Names], *, known: frozenset[str]) -> set[int]:
+    """The cells that define a needed name or change one, and those that these need in turn."""
+    found = {index for index, cell in enumerate(names) if cell.sets}
+    anywhere = _union(names, "defined") | BUILTINS | known
     while True:
+        defined = _union([names[index] for index in found], "defined")
+        needed |= _union([names[index] for index in found], "used") - known
         new = {
             index
             for index, cell in enumerate(names)
-            if index not in found and (cell.defined - without) & needed
+            if index not in found
+            and (
+                (cell.defined - known) & needed
+                or cell.changed & defined
+                or (cell.star and needed - anywhere)
+            )
         }
         if not new:
             return found
         found |= new
-        needed |= frozenset().union(*(names[index].used for index in new)) - without
+
+
+def _union(names: Sequence[Names], field: str) -> frozenset[str]:
+    return frozenset().union(*(getattr(one, field) for one in names))
+
+
+def _name(source: str, number: int) -> str:
+    first = next((line.strip() for line in source.splitlines() if line.strip()), "")
+    cut = first if len(first) <= LONGEST_LINE else first[:LONGEST_LINE] + " …"
+    return f"helper cell {number} ({cut})"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 MEMORY = 6 << 30
 FILE_SIZE = 64 << 20
@@ -11,10 +12,11 @@ FILE_SIZE = 64 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """How long may one cell take, and a whole notebook? In seconds."""
+    """How long may one cell take, and a whole notebook? In seconds. `stop` ends every run."""
 
     cell: float = 20
     notebook: float = 240
+    stop: Event = field(default_factory=Event, compare=False)
 
 
 def limit_resources() -> None:

@@ -19,6 +19,7 @@ from nbval.plugin import IPyNbCell, NbCellError
 from .chapters import OBSERVATION, observations
 from .graft import NOTE
 from .limits import limit_resources
+from .processes import adopt_orphans, end_children
 from .watch import Watch, cannot_go_on
 
 LONGEST_TOLD = 70_000
@@ -32,7 +33,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.stash[channel] = os.dup(1)
     os.dup2(2, 1)
     limit_resources()
+    adopt_orphans()
     return (yield)
+
+
+def pytest_unconfigure() -> None:
+    # What has left the tree of processes is below this one, as long as this one lives.
+    end_children()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,7 +79,6 @@ def pytest_runtest_makereport(
         _tell(item.config, event="stop", unit=_note(item)["unit"], why=why)
         pytest.exit(why)
     outputs = item.test_outputs or []
-    errors = [f"{one.ename}: {one.evalue}" for one in outputs if one.output_type == "error"]
     shown = observations(outputs)
     _tell(
         item.config,
@@ -80,7 +86,7 @@ def pytest_runtest_makereport(
         unit=_note(item)["unit"],
         check=_note(item)["check"],
         right=raised is None,
-        error=(errors[0] if errors else _said(raised))[:1000],
+        error=_said(item, raised)[:1000],
         seen=json.dumps(shown[0])[:LONGEST_TOLD] if shown else "",
     )
     return report
@@ -119,13 +125,21 @@ def _function(name: str | None) -> Callable[[object], object]:
     return getattr(import_module(module), function)
 
 
-def _said(raised: BaseException | None) -> str:
+def _said(item: IPyNbCell, raised: BaseException | None) -> str:
+    """What is told of a cell that failed: of a check why, of another cell what it did."""
+    outputs = item.test_outputs or []
+    errors = [f"{one.ename}: {one.evalue}" for one in outputs if one.output_type == "error"]
+    is_check = _note(item)["check"]
+    if errors:
+        return errors[0] if is_check else f"raised {errors[0]}"
     # That outputs differ is no news where an answer is not right.
     if raised is None or str(raised) == "Cell outputs differ":
         return ""
     if isinstance(raised, NbCellError):
-        return str(raised)
-    return f"what the check saw cannot be judged ({raised})"
+        return str(raised) if is_check else f"failed: {raised}"
+    if is_check:
+        return f"what the check saw cannot be judged ({raised})"
+    return f"showed what cannot be read ({raised})"
 
 
 def _note(item: IPyNbCell) -> dict:

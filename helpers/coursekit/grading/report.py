@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,8 @@ from .page import page
 from .verdicts import Graded, Verdict
 
 RESULTS = "results.json"
+SUFFIX = re.compile(r"\.ipynb$", re.IGNORECASE)
+LONGEST_NAME = 120
 HEADER = ("file", "exercise", "points", "max", "note")
 
 
@@ -34,25 +37,53 @@ def write_reports(graded: Sequence[Graded], out: Path) -> None:
     _write(out / RESULTS, json_text(graded, names))
 
 
+def folder_for(name: str) -> Path:
+    """The folder that results can be written into, made where there is none.
+
+    Raises CourseError where there cannot be one.
+    """
+    if not name:
+        raise CourseError(
+            "Asked to write the grades into a folder without a name. There is no such folder. Name "
+            "one with --out, or leave --out away."
+        )
+    out = Path(name).absolute()
+    try:
+        refuse_other(out)
+        out.mkdir(parents=True, exist_ok=True)
+        for folder in (out, out.parent):
+            tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise CourseError(
+            f"Asked to write the grades into {out}. Nothing can be written there "
+            f"({error.strerror}). Name another folder with --out."
+        ) from None
+    return out
+
+
 def refuse_other(out: Path) -> None:
     """Raise CourseError where `out` is something else than a folder of results, or empty."""
-    if out.is_dir() and ((out / RESULTS).is_file() or not any(out.iterdir())):
+    if not out.exists() or (out.is_dir() and (_is_ours(out / RESULTS) or not any(out.iterdir()))):
         return
-    if out.exists():
-        raise CourseError(
-            f"Asked to write the grades into {out}. It holds something else, which would be mixed "
-            "with them. Name a new folder with --out."
-        )
+    raise CourseError(
+        f"Asked to write the grades into {out}. It holds something else, which would be mixed "
+        "with them. Name a new folder with --out."
+    )
 
 
 def keep_earlier(out: Path) -> None:
-    """Move the results of an earlier run out of the way, under the next free number."""
+    """Move the results of an earlier run out of the way, into the next free number beside it.
+
+    The folder itself stays: somebody may work in it.
+    """
     if not (out / RESULTS).is_file():
         return
     number = 1
     while (aside := out.with_name(f"{out.name}-{number}")).exists():
         number += 1
-    out.rename(aside)
+    aside.mkdir()
+    for one in list(out.iterdir()):
+        one.rename(aside / one.name)
 
 
 def table(graded: Sequence[Graded]) -> str:
@@ -114,12 +145,23 @@ def page_names(files: Sequence[str]) -> list[str]:
     """A file name for the page of each submission, no two the same."""
     names: list[str] = []
     for file in files:
-        base = re.sub(r"[^\w.-]+", "_", file.removesuffix(".ipynb")).lstrip(".")[-80:] or "page"
+        base = re.sub(r"[^\w.-]+", "_", SUFFIX.sub("", file)).lstrip(".")
+        # What file systems count is bytes.
+        end = base.encode(errors="replace")[-LONGEST_NAME:]
+        base = end.decode(errors="ignore").lstrip(".") or "page"
         name, number = f"{base}.html", 2
         while name.casefold() in {each.casefold() for each in names}:
             name, number = f"{base}-{number}.html", number + 1
         names.append(name)
     return names
+
+
+def _is_ours(results: Path) -> bool:
+    try:
+        found = json.loads(results.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "v" in found and "submissions" in found
 
 
 def _note(verdict: Verdict) -> str:

@@ -1,7 +1,7 @@
 """What does nbval tell of a notebook, when its code may hang, crash or fill the disk?
 
 nbval runs in a process of its own, in a throw-away folder, with a bare environment. However it
-ends, everything that it started is ended too.
+ends, what it started is ended too.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import os
 import site
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
 from threading import Thread
+from time import monotonic
 from typing import BinaryIO
 
 import nbformat
@@ -23,17 +22,19 @@ import psutil
 from nbformat import NotebookNode
 
 from ..machine import kernel_environment
+from .folders import throw_away_folder
 from .limits import Limits
+from .processes import TOKEN, end_run
 from .verdicts import Check, Run
 
-# Every process below a run has it, however it left the tree of processes.
-TOKEN = "INSIDETORCH_GRADING"
 KEPT = [
     *("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES"),
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "NUMBER_OF_PROCESSORS"),
 ]
 MOST_TOLD = 8 << 20
-ROUNDS = 20
+LOOK_EVERY = 0.1
+# A cell that has taken all its time is told within a moment, if anything can be told.
+SILENCE = 10
 # Two kernels that start at once can choose the same port; then one of them ends.
 TRIES = 3
 OPTIONS = [
@@ -53,17 +54,42 @@ def run_nbval(notebook: NotebookNode, *, limits: Limits) -> Run:
     Raises CannotRun where no cell ran: then the answers are not to blame.
     """
     for _ in range(TRIES):
+        if limits.stop.is_set():
+            raise CannotRun("grading was stopped")
         run = _run_once(notebook, limits)
         if run.started:
             return run
     raise CannotRun(run.why)
 
 
+class Heard:
+    """What the plugin tells, as it comes, and when it last told something."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.parts: list[bytes] = []
+        self.last = 0.0
+        self.stream = stream
+        self.reader = Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def everything(self) -> bytes:
+        """All of it, once no process is left that could tell more."""
+        self.reader.join()
+        self.stream.close()
+        return b"".join(self.parts)
+
+    def _read(self) -> None:
+        size = 0
+        while chunk := self.stream.read1(1 << 16):
+            self.last = monotonic()
+            size += len(chunk)
+            if size <= MOST_TOLD:
+                self.parts.append(chunk)
+
+
 def _run_once(notebook: NotebookNode, limits: Limits) -> Run:
     token = token_hex(16)
-    with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as temporary:
-        folder = Path(temporary)
-        (folder / "work").mkdir()
+    with throw_away_folder() as folder:
         path = folder / "work" / "notebook.ipynb"
         # JSON can hold half a surrogate pair, UTF-8 cannot.
         text = nbformat.writes(notebook).encode("utf-8", errors="replace")
@@ -71,7 +97,6 @@ def _run_once(notebook: NotebookNode, limits: Limits) -> Run:
         (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8", newline="\n")
         command = [sys.executable, "-P", "-m", "pytest", *OPTIONS, "-c", str(folder / "pytest.ini")]
         command += [f"--nbval-cell-timeout={limits.cell}", str(path)]
-        told: list[bytes] = []
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 command,
@@ -82,19 +107,14 @@ def _run_once(notebook: NotebookNode, limits: Limits) -> Run:
                 stderr=log,
                 start_new_session=True,
             )
-            reader = Thread(target=_read, args=(process.stdout, told), daemon=True)
-            reader.start()
+            nbval, heard = psutil.Process(process.pid), Heard(process.stdout)
             try:
-                process.wait(limits.notebook)
-                why = "it ended the grader's process"
-            except subprocess.TimeoutExpired:
-                why = f"the notebook took longer than {limits.notebook:g} s"
+                why = _wait(process, heard, limits)
             finally:
-                end_processes(token)
+                end_run(nbval, token)
                 process.wait()
-                reader.join()
-                process.stdout.close()
-        run = read_events(b"".join(told))
+                told = heard.everything()
+        run = read_events(told)
         if not run.finished and not run.why:
             run.why = why
             if not told:
@@ -103,12 +123,28 @@ def _run_once(notebook: NotebookNode, limits: Limits) -> Run:
         return run
 
 
+def _wait(process: subprocess.Popen, heard: Heard, limits: Limits) -> str:
+    """Wait for nbval's end, and return why it ended, if it ended too early."""
+    end = monotonic() + limits.notebook
+    while True:
+        try:
+            process.wait(LOOK_EVERY)
+            return "it ended the grader's process"
+        except subprocess.TimeoutExpired:
+            now = monotonic()
+        if limits.stop.is_set():
+            return "grading was stopped"
+        if now > end:
+            return f"the notebook took longer than {limits.notebook:g} s"
+        if heard.last and now > heard.last + limits.cell + SILENCE:
+            return "it kept the grader's process from going on"
+
+
 def environment(folder: Path, token: str) -> dict[str, str]:
     """A bare environment: nothing of the user's is named in it, and every home is temporary."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     homes = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP")
     home = folder / "home"
-    home.mkdir()
     return {
         **kept,
         **dict.fromkeys(homes, str(home)),
@@ -120,24 +156,11 @@ def environment(folder: Path, token: str) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(folder / "helpers"),
         "PYTHONUSERBASE": site.getuserbase(),
         "PYTHONUTF8": "1",
         TOKEN: token,
     }
-
-
-def end_processes(token: str) -> None:
-    """End every process that a run has started: what they start meanwhile, in the next round."""
-    for _ in range(ROUNDS):
-        found = list(_processes(token))
-        for process in found:
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
-        if not found:
-            return
-        psutil.wait_procs(found, timeout=5)
 
 
 def read_events(told: bytes) -> Run:
@@ -160,22 +183,3 @@ def read_events(told: bytes) -> Run:
             run.finished = True
     run.stopped = run.stopped or running or ""
     return run
-
-
-def _read(stream: BinaryIO, told: list[bytes]) -> None:
-    size = 0
-    while chunk := stream.read1(1 << 16):
-        size += len(chunk)
-        if size <= MOST_TOLD:
-            told.append(chunk)
-
-
-def _processes(token: str) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        try:
-            if process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            if process.environ().get(TOKEN) == token:
-                yield process
-        except (psutil.Error, OSError):
-            continue

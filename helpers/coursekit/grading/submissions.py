@@ -1,4 +1,4 @@
-"""Which answers does a learner's notebook hold, after all that editors do to its cells?"""
+"""Which cells does a learner's notebook hold, and which chapter does it answer?"""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from .chapters import Chapter, Exercise
+from .chapters import Chapter
+from .names import names_of
 
 LARGEST_FILE = 50_000_000
-LONGEST_ANSWER = 20_000
 MARKER = re.compile(r"^[ \t]*#+[ \t]*answer:[ \t]*([\w.-]+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -23,7 +22,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a submission, or a part of one that was merged from several."""
+    """One cell of a submission, or a part of one that was merged from several.
+
+    Its lines end as Python writes them, whatever the editor did.
+    """
 
     kind: str
     source: str
@@ -37,18 +39,11 @@ class Cell:
         return name if isinstance(name, str) else ""
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The sources that answer each exercise in document order, the other code cells, and notes."""
-
-    sources: dict[str, list[str]]
-    others: list[Cell]
-    notes: list[str]
-
-
 def read_cells(path: Path) -> list[Cell]:
     """The cells of a notebook, as much of it as can be understood. Raises Unreadable."""
     try:
+        if not path.is_file():
+            raise Unreadable("it is no file that can be read")
         if path.stat().st_size > LARGEST_FILE:
             raise Unreadable(f"it is larger than {LARGEST_FILE // 1_000_000} MB; clear its outputs")
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
@@ -58,73 +53,67 @@ def read_cells(path: Path) -> list[Cell]:
         raise Unreadable("it is not a notebook (no JSON)") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise Unreadable("it is not a notebook of nbformat 4; open and save it in JupyterLab")
-    return [part for raw in content["cells"] if isinstance(raw, dict) for part in _parts(raw)]
+    return [_cell(raw) for raw in content["cells"] if isinstance(raw, dict)]
 
 
 def chapter_of(path: Path, cells: Sequence[Cell], chapters: Iterable[Chapter]) -> Chapter:
-    """The chapter that most cells answer; by the file's name where none does. Raises Unreadable."""
-    counts = [(sum(bool(_claim(c, chapter)) for c in cells), chapter) for chapter in chapters]
+    """The chapter that most cells answer, by their marks or else by the names that they define.
+
+    The file's name counts before the latter. Raises Unreadable where nothing tells.
+    """
+    counts = [(sum(bool(claims(c, chapter)) for c in cells), chapter) for chapter in chapters]
     most, chapter = max(counts, key=lambda pair: pair[0])
     if most:
         return chapter
     for _, chapter in counts:
         if chapter.name in path.stem:
             return chapter
+    defined = {
+        name for cell in cells if cell.kind == "code" for name in names_of(cell.source).defined
+    }
+    most, chapter = max(
+        ((len(defined & _wanted(chapter)), chapter) for _, chapter in counts),
+        key=lambda pair: pair[0],
+    )
+    if most:
+        return chapter
     raise Unreadable("it holds no answer cell of this course")
 
 
-def find_answers(cells: Sequence[Cell], chapter: Chapter) -> Answers:
-    """Every cell that claims an exercise, by metadata, by cell id or by its first-line marker.
+def claims(cell: Cell, chapter: Chapter, *, sure: bool = False) -> list[str]:
+    """The exercises that a cell answers: by its metadata, by its id, by its markers.
 
-    A split cell keeps its metadata in both halves, a copy keeps it too, a merged one has the last
-    cell's: all claimants of an exercise run, in document order, as Run All would do it.
+    `sure` leaves out the markers that do not stand on the first line.
     """
-    sources: dict[str, list[str]] = {}
-    others, notes = [], []
-    for cell in cells:
-        exercise = _claim(cell, chapter)
-        if exercise is None:
-            if cell.kind == "code":
-                others.append(cell)
-            continue
-        if cell.kind != "code":
-            notes.append(f"{exercise.id}: its cell had been turned into {cell.kind}")
-        sources.setdefault(exercise.id, []).append(cell.source)
-    for name, found in list(sources.items()):
-        if sum(map(len, found)) > LONGEST_ANSWER:
-            notes.append(f"{name}: longer than {LONGEST_ANSWER} characters, so not run")
-            sources[name] = ["raise ValueError('the answer is too long')"]
-        elif len(found) > 1:
-            notes.append(f"{name}: {len(found)} cells answer it; they ran in their order")
-    return Answers(sources, others, notes)
+    by_id = [name for name, one in chapter.exercises.items() if one.cell_id == cell.id]
+    marked = MARKER.findall(_first_line(cell.source) if sure else cell.source)
+    found = dict.fromkeys([cell.grade_id, *by_id, *marked])
+    return [name for name in found if name in chapter.exercises]
 
 
-def _parts(raw: dict[str, Any]) -> list[Cell]:
-    """The cell itself, or its parts where the answers of several exercises were merged into it."""
+def _wanted(chapter: Chapter) -> frozenset[str]:
+    """The names that a chapter's answers define."""
+    return frozenset().union(*(names_of(one.stub).defined for one in chapter.exercises.values()))
+
+
+def _first_line(source: str) -> str:
+    """The first line that says something, cell magics aside."""
+    lines = source.strip().splitlines()
+    return next((line for line in lines if line and not line.startswith("%%")), "")
+
+
+def _cell(raw: dict[str, Any]) -> Cell:
     source = raw.get("source", "")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
     metadata = raw.get("metadata")
-    cell = Cell(
+    return Cell(
         kind=str(raw.get("cell_type")),
-        source=source if isinstance(source, str) else "",
+        source=_unix(source) if isinstance(source, str) else "",
         id=str(raw.get("id", "")),
         metadata=metadata if isinstance(metadata, dict) else {},
     )
-    starts = [found.start() for found in MARKER.finditer(cell.source)]
-    if len({found[1] for found in MARKER.finditer(cell.source)}) < 2:
-        return [cell]
-    cuts = [0, *starts[1:], len(cell.source)]
-    pairs = pairwise(cuts)
-    return [Cell(cell.kind, cell.source[start:end], "", {}) for start, end in pairs]
 
 
-def _claim(cell: Cell, chapter: Chapter) -> Exercise | None:
-    if cell.grade_id in chapter.exercises:
-        return chapter.exercises[cell.grade_id]
-    for exercise in chapter.exercises.values():
-        if cell.id == exercise.cell_id:
-            return exercise
-    lines = [line for line in cell.source.strip().splitlines() if not line.startswith("%%")]
-    marker = MARKER.match(lines[0]) if lines else None
-    return chapter.exercises.get(marker[1]) if marker else None
+def _unix(source: str) -> str:
+    return source.replace("\r\n", "\n").replace("\r", "\n")

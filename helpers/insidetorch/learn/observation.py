@@ -1,7 +1,8 @@
 """What did the learner's code do? Raw data for a judge outside the kernel.
 
 An observation holds no verdict: nbval compares it, in another process, with the one that the
-solution gave. So a printed tick is worth nothing, and neither is a patched comparison.
+solution gave. So a printed tick is worth nothing. It is taken inside the learner's process: in
+grading what the check leans on is put back first, but code written to deceive it can.
 """
 
 from __future__ import annotations
