@@ -327,7 +327,7 @@ def look(sizes):
 
 def index_by_index(sizes):
     x = torch.arange(torch.Size(sizes).numel()).view(sizes)
-    batch, _, c, d = sizes
+    batch, b, c, d = sizes
     merged = [
         [[x[n, h, t, f].item() for h in range(b) for f in range(d)] for t in range(c)]
         for n in range(batch)
