@@ -18,9 +18,6 @@ _NOT_THE_USERS = tuple(
 )
 
 
-_APPLY = torch.autograd.Function.apply.__func__.__code__
-
-
 def current_place(*, outside_functions: bool = False) -> Place:
     """The innermost line that belongs neither to torch nor to this package.
 
@@ -29,10 +26,25 @@ def current_place(*, outside_functions: bool = False) -> Place:
     """
     found = frame = _users(sys._getframe(1))
     while outside_functions and frame.f_back is not None:
+        inside = _is_forward_of_function(frame)
         frame = frame.f_back
-        if frame.f_code is _APPLY:
+        if inside:
             found = frame = _users(frame)
     return place_of(found.f_code.co_filename, found.f_lineno)
+
+
+def _is_forward_of_function(frame: FrameType) -> bool:
+    """Is it the forward of an autograd.Function, which apply calls, and not that of a module?"""
+    code = frame.f_code
+    if code.co_name != "forward" or code.co_varnames[:1] == ("self",):
+        return False
+    waiting = [torch.autograd.Function]
+    while waiting:
+        kind = waiting.pop()
+        if getattr(kind.forward, "__code__", None) is code:
+            return True
+        waiting += kind.__subclasses__()
+    return False
 
 
 def is_users(file: str) -> bool:
