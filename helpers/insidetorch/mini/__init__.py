@@ -1,31 +1,48 @@
 """How small can a torch be? MiniTorch: the reference that learners rebuild, a piece a chapter.
 
-`storage` is piece 1, `views` piece 2, `given` what learners are handed; `assemble` puts their names
-into a MiniTorch of its own. Nothing here needs torch. A storage is a bytearray, so that the real
-torch can open it:
+`storage` is piece 1, `views` piece 2, `tape` piece 3 and `backward` piece 4; `given`, `tracking`
+and `ops` are what learners are handed; `assemble` puts their names into a MiniTorch of its own.
+Nothing here needs torch. A storage is a bytearray, so that the real torch can open it:
 `torch.frombuffer(t.storage.bytes, dtype=torch.float64).as_strided(t.sizes, t.strides, t.offset)`.
 """
 
 from __future__ import annotations
 
 from .assembly import assemble
+from .backward import AccumulateGrad, backward
 from .given import alias, broadcast, new, pointwise, sum_kernel, sum_to
+from .ops import call, reduce_to
 from .storage import Storage, Tensor, contiguous_strides, permute_kernel
+from .tape import Edge, Node, detach, edge_of, grad_mode, record
+from .tracking import GradMode, Op, Saved
 from .views import contiguous, expand_kernel, narrow_kernel, reshape, view_kernel, view_strides
 
 __all__ = [
+    "AccumulateGrad",
+    "Edge",
+    "GradMode",
+    "Node",
+    "Op",
+    "Saved",
     "Storage",
     "Tensor",
     "alias",
     "assemble",
+    "backward",
     "broadcast",
+    "call",
     "contiguous",
     "contiguous_strides",
+    "detach",
+    "edge_of",
     "expand_kernel",
+    "grad_mode",
     "narrow_kernel",
     "new",
     "permute_kernel",
     "pointwise",
+    "record",
+    "reduce_to",
     "reshape",
     "sum_kernel",
     "sum_to",

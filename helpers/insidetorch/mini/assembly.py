@@ -9,7 +9,15 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 
 # The reference, in the order of its imports.
-SOURCES = ("storage.py", "given.py", "views.py")
+SOURCES = (
+    "storage.py",
+    "given.py",
+    "views.py",
+    "tracking.py",
+    "tape.py",
+    "ops.py",
+    "backward.py",
+)
 
 # What learners build: functions, and classes with the methods that are theirs.
 PIECES: dict[str, tuple[str, ...]] = {
@@ -23,6 +31,14 @@ PIECES: dict[str, tuple[str, ...]] = {
     "narrow_kernel": (),
     "contiguous": (),
     "reshape": (),
+    "Edge": (),
+    "Node": ("__init__", "__call__", "release"),
+    "edge_of": (),
+    "grad_mode": (),
+    "record": (),
+    "detach": (),
+    "AccumulateGrad": ("__init__", "__call__"),
+    "backward": (),
 }
 
 
@@ -33,9 +49,10 @@ def assemble(**pieces: Callable[..., object]) -> ModuleType:
     reference's. A class gives its methods to the reference's class, so a learner's `Tensor` holds
     `position` and `__iter__` and nothing of what is given.
     Returns a new module, independent of every other one and of the reference. Everything in it
-    sees the learner's names. The learner's functions, and the helpers defined beside them, run as
-    copies, in a copy of their globals where every name of MiniTorch, and `insidetorch.mini` itself,
-    means the new module: an earlier piece in the same notebook is neither used nor changed.
+    sees the learner's names. The learner's functions, and the helpers defined beside them or under
+    a decorator, run as copies, in a copy of their globals where every name of MiniTorch, and
+    `insidetorch.mini` itself, means the new module: an earlier piece in the same notebook is
+    neither used nor changed.
     Raises TypeError for a name that learners do not build, for a function that cannot be called
     and for a class that lacks a method.
 
@@ -96,8 +113,15 @@ def _compiled(source: str, left_out: frozenset[str]) -> tuple[CodeType, frozense
 
 def _statements(source: str) -> list[ast.stmt]:
     """The statements of a source of the reference, less the imports from one another."""
-    body = ast.parse(Path(__file__).with_name(source).read_text(encoding="utf-8")).body
-    return [s for s in body if not (isinstance(s, ast.ImportFrom) and s.level)]
+    tree = ast.parse(Path(__file__).with_name(source).read_text(encoding="utf-8"))
+    return _WithoutImports().visit(tree).body
+
+
+class _WithoutImports(ast.NodeTransformer):
+    """Leaves out imports within the package, also one in a function, which breaks a circle."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
+        return None if node.level else node
 
 
 def _written_in(cls: type) -> dict[str, object]:
@@ -115,6 +139,7 @@ class _Desk:
 
     def __init__(self) -> None:
         self.spaces: dict[int, dict[str, object]] = {}
+        self.cells: dict[int, CellType] = {}
 
     def copy(self, value: object, *, owner: type | None = None) -> object:
         """A function that runs in the copied globals; `owner` is the class that it moves to."""
@@ -129,24 +154,39 @@ class _Desk:
                 if isinstance(helper, FunctionType) and helper.__globals__ is theirs
             }
             self.spaces[id(theirs)].update(helpers)
-        cells = value.__closure__
-        if owner is not None and cells is not None:  # super() looks for its class in a cell
-            names = value.__code__.co_freevars
-            cells = tuple(
-                CellType(owner) if name == "__class__" else cell
-                for name, cell in zip(names, cells, strict=True)
-            )
+        cells = tuple(  # super() looks for its class in a cell
+            CellType(owner) if owner is not None and name == "__class__" else self._cell(cell)
+            for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        )
         copy = FunctionType(
             value.__code__, self.spaces[id(theirs)], value.__name__, value.__defaults__, cells
         )
         copy.__kwdefaults__ = value.__kwdefaults__
         return copy
 
+    def _cell(self, cell: CellType) -> CellType:
+        """A cell that holds a function, as under a decorator, holds the copy of it instead."""
+        if cell == CellType() or not isinstance(cell.cell_contents, FunctionType):
+            return cell
+        if id(cell) not in self.cells:
+            self.cells[id(cell)] = CellType()  # before the copy, which may ask for it again
+            self.cells[id(cell)].cell_contents = self.copy(cell.cell_contents)
+        return self.cells[id(cell)]
+
     def hand_over(self, module: ModuleType, names: dict[str, object]) -> None:
-        """Let the names of MiniTorch, and the reference itself, mean the module."""
+        """Let the names of MiniTorch, and the reference itself, mean the module.
+
+        A helper of the learner's that has the name of something given, such as `broadcast`, stays.
+        """
         for space in self.spaces.values():
             reference = [n for n, value in space.items() if _is_reference(value)]
-            space.update(dict.fromkeys(reference, module) | names)
+            theirs = {n for n in names if n not in PIECES and n in space and not _is_ours(space[n])}
+            space.update(dict.fromkeys(reference, module))
+            space.update({n: value for n, value in names.items() if n not in theirs})
+
+
+def _is_ours(value: object) -> bool:
+    return str(getattr(value, "__module__", "")).startswith(__package__)
 
 
 def _is_reference(value: object) -> bool:

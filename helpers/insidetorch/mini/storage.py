@@ -69,6 +69,8 @@ class Tensor:
     ) -> None:
         self.storage, self.dtype, self.offset = storage, dtype, offset
         self.sizes, self.strides = tuple(sizes), tuple(strides)
+        # Of use from piece 3 on; `accumulator` is a weak reference to a leaf's AccumulateGrad.
+        self.requires_grad, self.grad, self.grad_fn, self.accumulator = False, None, None, None
 
     def position(self, index: Ints) -> int:
         """Which element of the storage does this index read?

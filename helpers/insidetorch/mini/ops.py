@@ -1,0 +1,55 @@
+"""Which operators does MiniTorch have, and how does a gradient go back through each?
+
+Every formula uses `call` itself, so a gradient can be recorded and differentiated again.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from .given import pointwise, sum_kernel, sum_to
+from .storage import Ints, Tensor, permute_kernel
+from .tape import record
+from .tracking import Op
+from .views import expand_kernel, reshape, view_kernel
+
+
+def call(op: str, *args: object) -> Tensor:
+    """Compute an operator and record it.
+
+    Raises KeyError for an operator that MiniTorch does not have.
+    """
+    out = OPS[op].kernel(*args)
+    record(OPS[op], out, args)
+    return out
+
+
+def reduce_to(grad: Tensor, sizes: Ints) -> Tensor:
+    """Undo a broadcast of a gradient, recorded; `grad` itself if it has these sizes."""
+    return grad if grad.sizes == tuple(sizes) else call("sum_to", grad, sizes)
+
+
+def _times(grad: Tensor, factor: Tensor | None) -> Tensor | None:
+    """The gradient times the factor, which was saved only if somebody needs the product."""
+    return None if factor is None else call("mul", grad, factor)
+
+
+def _permute_back(grad: Tensor, _sizes: Ints, dims: Ints) -> tuple[Tensor]:
+    """The inverse permutation of the gradient."""
+    return (call("permute", grad, [list(dims).index(d) for d in range(len(dims))]),)
+
+
+_TABLE = (
+    Op("add", pointwise(operator.add), lambda g: (g, g)),
+    Op("mul", pointwise(operator.mul), lambda g, a, b: (_times(g, b), _times(g, a)), "partners"),
+    Op("exp", pointwise(math.exp), lambda g, out: (call("mul", g, out),), "output"),
+    Op("clone", pointwise(lambda value: value), lambda g: (g,)),
+    Op("sum", sum_kernel, lambda g, sizes, dims: (call("expand", g, sizes),), "sizes"),
+    Op("sum_to", sum_to, lambda g, sizes, wanted: (call("expand", g, sizes),), "sizes"),
+    Op("expand", expand_kernel, lambda g, sizes, wanted: (reduce_to(g, sizes),), "sizes"),
+    Op("permute", permute_kernel, _permute_back, "sizes"),
+    Op("view", view_kernel, lambda g, sizes, wanted: (call("reshape", g, sizes),), "sizes"),
+    Op("reshape", reshape, lambda g, sizes, wanted: (call("reshape", g, sizes),), "sizes"),
+)
+OPS = {op.name: op for op in _TABLE}
