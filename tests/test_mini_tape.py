@@ -767,8 +767,9 @@ def test_an_operator_that_is_not_there_is_refused():
 
 
 def test_a_helper_with_the_name_of_something_given_stays_the_learners():
-    space = {}
-    code = "def broadcast(a, b):\n    return (a, b)\n\n\ndef view_strides(sizes, strides, wanted):\n"
-    exec(code + "    return broadcast(0, 1)\n", space)
+    space: dict[str, object] = {}
+    code = "def broadcast(a, b): return (a, b)\n"
+    code += "def view_strides(sizes, strides, wanted): return broadcast(0, 1)\n"
+    exec(code, space)
     m = mini.assemble(view_strides=space["view_strides"])
     assert m.view_strides((2,), (1,), (2,)) == (0, 1)
