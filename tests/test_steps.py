@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import subprocess
 import sys
 
 import pytest
@@ -152,3 +153,22 @@ def test_a_recorded_backward_gives_the_same_gradient():
 def test_tensors_without_a_storage_are_seen_too():
     found = memory_steps(lambda: torch.eye(3).to_sparse().coalesce() * 2).found
     assert [s.effect for s in found if "mul" in s.operator] == ["new"]
+
+
+def test_counting_does_not_load_the_compiler_and_works_around_it():
+    code = """
+import sys, warnings, torch
+from insidetorch import count, memory_steps
+warnings.simplefilter("error")
+x = torch.ones(2, 3)
+before = count(lambda: x.t().contiguous()).calls
+assert "torch._dynamo" not in sys.modules
+compiled = torch.compile(lambda t: t.sin() + 1, backend="eager")
+around = count(lambda: compiled(x))
+again = count(lambda: compiled(x))
+assert "torch._dynamo" in sys.modules
+assert around["aten.sin"] >= 1 and again["aten.sin"] == 1 and again["aten.add"] == 1
+assert count(lambda: x.t().contiguous()).calls == before
+assert len(memory_steps(lambda: x + 1)) == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

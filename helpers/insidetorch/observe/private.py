@@ -6,6 +6,7 @@ release that renames one fails loudly here and nowhere else. Checked with torch 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,7 +35,28 @@ _NAMES = (
     "torch.utils._python_dispatch.TorchDispatchMode",
 )
 
-DispatchMode = _python_dispatch.TorchDispatchMode
+
+class DispatchMode(_python_dispatch.TorchDispatchMode):
+    """torch's dispatch mode, without loading the compiler for it.
+
+    torch keeps the compiler out of a mode's `__torch_dispatch__`, and loads it to do so, which
+    takes more than a second. Where it is not loaded there is nothing to keep out.
+    """
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        guarded = cls.__dict__.get("__torch_dispatch__")
+        plain = getattr(guarded, "__wrapped__", None)
+        if plain is None:
+            return
+
+        def dispatch(self, op, types, args=(), kwargs=None):
+            if "torch._dynamo" not in sys.modules:
+                return plain(self, op, types, args, kwargs)
+            cls.__torch_dispatch__ = guarded
+            return guarded(self, op, types, args, kwargs)
+
+        cls.__torch_dispatch__ = dispatch
 
 
 def missing() -> list[str]:
