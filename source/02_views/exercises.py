@@ -123,7 +123,7 @@ title = "Does it still read the same memory?"
 kind = "complete"
 core = True
 difficulty = 2
-minutes = 12
+minutes = 9
 points = 2
 
 # %% [markdown] tags=["2.2", "statement"]
@@ -280,7 +280,7 @@ title = "Heads and pixels in the right place"
 kind = "repair"
 core = True
 difficulty = 2
-minutes = 12
+minutes = 10
 points = 3
 
 # %% [markdown] tags=["2.3", "statement"]
@@ -501,7 +501,7 @@ title = "Three counterexamples"
 kind = "counterexample"
 core = True
 difficulty = 2
-minutes = 12
+minutes = 9
 points = 3
 judge = "insidetorch.learn.judges.counterexamples_of_views"
 
@@ -822,7 +822,7 @@ title = "MiniTorch 2: views"
 kind = "build"
 core = True
 difficulty = 3
-minutes = 24
+minutes = 32
 points = 4
 
 # %% [markdown] tags=["2.8", "statement"]
