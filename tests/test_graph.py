@@ -137,7 +137,7 @@ def test_a_write_to_a_view_rewrites_the_graph():
     assert names(graph_of(y))[0] == "CopySlices"
     view = (x * 1)[0]
     view.add_(1)
-    assert names(graph_of(view))[:1] == ["AddBackward0"] or "CopySlices" in names(graph_of(view))
+    assert names(graph_of(view))[:2] == ["AsStridedBackward0", "CopySlices"]
 
 
 def test_a_graph_of_a_graph_and_a_checkpoint_are_read():

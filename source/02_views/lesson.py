@@ -87,6 +87,7 @@ predict(
 )
 
 # %%
+print(int((merged != tokens).sum()), "of", tokens.numel(), "values are elsewhere")
 compare(tokens, merged)
 
 # %% [markdown]

@@ -11,7 +11,6 @@ from ..observe.places import is_users, place_of
 from .observation import observe, plain
 
 _MOST_SHOWN = 200
-_OPEN = "NotImplementedError"
 
 
 @dataclass

@@ -37,11 +37,20 @@ def tensor_over(array: numpy.ndarray) -> torch.Tensor:
         with private.unseen(), torch.inference_mode(False):
             return torch.from_numpy(over)
     except (TypeError, ValueError) as error:
-        why = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        why = first_sentence(error)
         raise NoStorageError(
             f"This {type(array).__name__} has sizes {plain.shape} and strides of {plain.strides} "
             f"bytes, which torch does not take: {why}."
         ) from None
+
+
+def first_sentence(error: Exception) -> str:
+    """What an error says, up to its first full stop.
+
+    >>> first_sentence(ValueError("No tensor. Make one."))
+    'No tensor'
+    """
+    return str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
 
 
 class _Writable:

@@ -11,7 +11,7 @@ import torch
 from ..records import Comparison, Index, Layout, Relation, Values
 from . import private
 from .aliases import families, relation
-from .arrays import array_layout, is_array, tensor_over
+from .arrays import array_layout, first_sentence, is_array, tensor_over
 from .layout import NoStorageError, layout_of
 
 # More values than this are not read.
@@ -91,7 +91,7 @@ def _values(a: torch.Tensor, b: torch.Tensor) -> Values:
             return Values("different")
         return _other_sizes(first, second)
     except Exception as error:  # a dtype without comparison, a storage that is gone
-        return Values("unknown", why=_first_sentence(error))
+        return Values("unknown", why=first_sentence(error))
 
 
 def _readable(t: torch.Tensor) -> torch.Tensor:
@@ -165,7 +165,3 @@ def _key(value: complex) -> tuple[float, float]:
 def _unequal(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Where values differ; two NaN are the same."""
     return (a != b) & ~((a != a) & (b != b))
-
-
-def _first_sentence(error: Exception) -> str:
-    return str(error).partition("\n")[0].partition(". ")[0].rstrip(".")

@@ -17,8 +17,18 @@ class _Counter(private.DispatchMode):
         self.calls: Counter[str] = Counter()
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-        self.calls[f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__}"] += 1
+        self.calls[operator_name(op)] += 1
         return op(*args, **(kwargs or {}))
+
+
+def operator_name(op: object) -> str:
+    """The full name of an operator, with its overload.
+
+    >>> import torch
+    >>> operator_name(torch.ops.aten.t.default)
+    'aten.t.default'
+    """
+    return f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__}"
 
 
 def count(fn: Callable[[], object]) -> OperatorCount:

@@ -9,6 +9,7 @@ import torch
 
 from ..records import Step, Steps
 from . import private, private_nodes
+from .dispatch import operator_name
 from .places import current_place
 
 # Operators whose result holds values of their inputs, and nothing computed, in new memory.
@@ -92,7 +93,7 @@ class _Recorder(private.DispatchMode):
         self.whole |= private.arrives_whole(op)
         given = set(_storages((args, kwargs)))
         result = op(*args, **kwargs)
-        name = f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__.partition('.')[0]}"
+        name = ".".join(operator_name(op).split(".")[:2])
         made = list(_tensors(result)) or list(_tensors((args, kwargs)))
         if made and name not in _NOTHING:
             self.found.append(_step(op, name, made, given))
