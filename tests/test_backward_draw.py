@@ -72,7 +72,7 @@ def test_the_stepper_reads_the_record_only():
     stepper = BackwardStepper(model(torch.ones(1, 2)).sum(), module=model)
     before = [p.grad.clone() for p in model.parameters()]
     for number in range(len(stepper.record.steps)):
-        stepper.step.value = number
+        stepper.step.value = number + 1
         assert stepper.view.status == step_sentence(stepper.record, number)
     assert all(map(torch.equal, before, (p.grad for p in model.parameters())))
     assert repr(stepper).startswith("BackwardStepper\n")

@@ -23,7 +23,7 @@ class BackwardStepper(Explorer):
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> stepper = BackwardStepper((x * 3).sum(), names={"x": x})
-    >>> stepper.step.value = 2
+    >>> stepper.step.value = 3
     >>> stepper.view.status
     'Step 3 of 3: AccumulateGrad of x receives [3, 3]. Its .grad held nothing and now holds [3, 3].'
     """
@@ -38,15 +38,15 @@ class BackwardStepper(Explorer):
         **how: bool,
     ) -> None:
         self.record = record_backward(loss, gradient, module=module, names=names, **how)
-        last = len(self.record.steps) - 1
-        self.step = ipywidgets.IntSlider(description="step", min=0, max=last)
-        self.play = ipywidgets.Play(min=0, max=last, interval=800)
+        last = len(self.record.steps)
+        self.step = ipywidgets.IntSlider(description="step", value=1, min=1, max=last)
+        self.play = ipywidgets.Play(value=1, min=1, max=last, interval=800)
         ipywidgets.jslink((self.play, "value"), (self.step, "value"))
         super().__init__(ipywidgets.HBox([self.play, self.step]), watch=(self.step,))
 
     def picture(self, *, live: bool) -> Picture:
         """The graph at the chosen step, and what happens in it."""
-        number = self.step.value
+        number = self.step.value - 1
         svg, said = step_svg(self.record, number, live=live), step_sentence(self.record, number)
         if not svg:
             said += f" (No picture: it would have more than {MOST_BOXES} boxes.)"

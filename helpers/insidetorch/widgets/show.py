@@ -40,7 +40,7 @@ class Picture:
         return self.text
 
     def _repr_html_(self) -> str:
-        words = f'<pre style="white-space:pre-wrap">{escape(self.text)}</pre>'
+        words = f'<pre style="white-space:pre-wrap;word-break:normal">{escape(self.text)}</pre>'
         if not self.svg:
             return words if "\n" in self.text else f"<p>{escape(self.text)}</p>"
         return img(self.svg, self.alt) + (words if self.told else "")
