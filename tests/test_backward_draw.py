@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -83,12 +84,16 @@ def test_a_leaf_alone_is_one_step():
     assert "AccumulateGrad of a leaf receives 1" in BackwardStepper(x).view.status
 
 
-def test_a_large_pass_is_told_without_a_picture():
+def test_of_a_large_pass_the_picture_shows_where_the_engine_is():
     y = torch.ones(1, requires_grad=True)
     for _ in range(700):
         y = y + 1
     stepper = BackwardStepper(y)
-    assert "No picture: it would have more than 600 boxes" in stepper.view.status
+    for number in (1, 9, 350, 700, 701):
+        stepper.step.value = number
+        found = re.findall('data-say="([^"]*)"', stepper.view.svg)
+        assert len(found) <= 60 and sum("runs now" in say for say in found) == 1
+        assert sum("has run" in say for say in found) == min(number - 1, 8)
     assert "and 641 more steps" in repr(stepper)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from insidetorch import GraphExplorer, graph_of, show
+from insidetorch import ForwardRecorder, GraphExplorer, graph_of, show
 from insidetorch.draw.folding import items_of
 from insidetorch.draw.graph import MOST_BOXES, graph_svg
 from insidetorch.draw.graph_text import graph_text
@@ -91,7 +91,7 @@ def test_what_is_not_repeated_is_not_folded():
     x = a = torch.ones(2, requires_grad=True)
     for _ in range(6):
         a = a * x  # the same step, but each of them also uses x
-    assert items_of(graph_of(a))[0].times == 5
+    assert items_of(graph_of(a), fold=True)[0].times == 5
 
 
 def test_steps_with_different_edges_are_different():
@@ -164,3 +164,65 @@ def test_an_overwritten_saved_tensor_is_told():
     assert "1 saved tensor written in place since" in picture.alt
     assert "saved at version 0, now at version 1: backward will raise" in picture.text
     assert 'class="bad"' in picture.svg
+
+
+def recorded(layers):
+    layer = nn.TransformerEncoderLayer(16, 2, dim_feedforward=32, batch_first=True)
+    model = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+    with ForwardRecorder(model) as forward:
+        loss = model(torch.ones(2, 5, 16)).sum()
+    return graph_of(loss, module=model, forward=forward)
+
+
+def test_a_small_graph_is_not_folded_and_a_large_one_by_modules():
+    assert all(len(item.nodes) == 1 for item in items_of(graph_of(chain(60))))
+    assert [item.times for item in items_of(graph_of(chain(61)))] == [60, 1]
+    graph = recorded(24)
+    items = items_of(graph)
+    assert len(items) <= 60
+    assert [(i.modules, i.times) for i in items if i.times > 1] == [(("layers.22",), 22)]
+
+
+def test_an_opened_module_shows_its_parts():
+    graph = recorded(6)
+    closed = items_of(graph, fold=True, opened=())
+    assert [item.modules for item in closed] == [(), ("layers",)]
+    layers = items_of(graph, fold=True, opened=["layers"])
+    found = [(item.modules, item.times) for item in layers[1:]]
+    assert found == [(("layers.5",), 5), (("layers.0",), 1)]  # the first has an input without edge
+    opened = items_of(graph, fold=True, opened=["layers", "layers.5"])
+    assert [(item.modules, item.times) for item in opened[-2:]][0] == (("layers.4",), 4)
+    assert ("layers.5.self_attn",) in [item.modules for item in opened]
+    for items in (closed, layers, opened):
+        numbers = [number for item in items for number in item.nodes]
+        assert sorted(numbers) == [node.number for node in graph.nodes if not node.is_leaf]
+
+
+def test_an_opened_repeat_shows_its_first_step():
+    graph = graph_of(recurrent(50)[0])
+    [folded] = [item for item in items_of(graph, fold=True) if item.times > 1]
+    items = items_of(graph, fold=True, opened=[folded.key])
+    single = [item for item in items if len(item.nodes) == 1]
+    assert len(single) >= folded.step and max(item.times for item in items) == folded.times - 1
+
+
+def test_boxes_are_unfolded_by_choice_and_folded_again():
+    loss, model = encoder(6)
+    with ForwardRecorder(model) as forward:
+        loss = model(torch.ones(2, 5, 16)).sum()
+    explorer = GraphExplorer(loss, module=model, forward=forward)
+    first = len(boxes(explorer.view.svg))
+    explorer.unfold.value = next(k for _, k in explorer.unfold.options if k.startswith("layers.4"))
+    assert len(boxes(explorer.view.svg)) > first
+    explorer.unfold.value = "fold all again"
+    assert len(boxes(explorer.view.svg)) == first
+    explorer.fold.value = False
+    assert explorer.unfold.disabled and len(boxes(explorer.view.svg)) > 400
+
+
+def test_zoom_changes_the_size_on_the_page_alone():
+    explorer = GraphExplorer(small()[0])
+    wide = re.compile(r'<svg [^>]*viewBox="0 0 (\d+) \d+" width="(\d+)"')
+    explorer.zoom.value = 50
+    inside, outside = map(int, wide.search(explorer.view.svg).groups())
+    assert outside == round(inside / 2)

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from ..records import Backward, BackwardStep, Gradient, Node
-from .graph import graph_svg
+from .folding import MOST_UNFOLDED, items_of
+from .graph import draw_items
+from .svg import Canvas
 from .text import count, value_text
+from .theme import MARGIN
 
 _MOST_SHOWN = 6
+# Of a large graph, so many steps are shown before and after the current one.
+_BEFORE, _AFTER = 8, 24
+_MOST_WAITING = 20
 
 
 def step_svg(record: Backward, number: int, *, live: bool = False) -> str:
     """The graph as it stands when step `number` runs: what has run, what is ready, what waits."""
     title = f"step {number + 1} of {len(record.steps)}: {_name(record, record.steps[number])}"
-    notes = _notes(record, number)
-    return graph_svg(record.graph, live=live, fold=False, title=title, notes=notes)
+    canvas, items = Canvas(live=live), items_of(record.graph, fold=False)
+    canvas.text(MARGIN, 18, title, kind="h")
+    below = "the gradient flows down, from the root to the leaves"
+    if len(items) > MOST_UNFOLDED:
+        near = _near(record, number)
+        items = [item for item in items if item.nodes[0] in near]
+        below += (
+            f"; shown are {len(items)} of {len(record.graph.nodes):,} nodes, where the engine is"
+        )
+    canvas.text(MARGIN, 34, below, kind="s")
+    draw_items(canvas, record.graph, items, top=44, notes=_notes(record, number))
+    return canvas.svg(title)
 
 
 def step_sentence(record: Backward, number: int) -> str:
@@ -72,6 +88,14 @@ def _notes(record: Backward, number: int) -> dict[int, tuple[str, str]]:
     notes |= {node: ("part", f"waits for {more}") for node, more in step.missing}
     notes |= {node: ("part", f"ready, place {k}") for k, node in enumerate(step.ready)}
     return notes | {step.node: ("new", "runs now")}
+
+
+def _near(record: Backward, number: int) -> set[int]:
+    """The nodes around a step: what has just run, what waits, and what runs next."""
+    step = record.steps[number]
+    around = record.steps[max(number - _BEFORE, 0) : number + _AFTER]
+    waiting = [*step.ready, *(node for node, _ in step.missing)][:_MOST_WAITING]
+    return {*(other.node for other in around), *waiting}
 
 
 def _name(record: Backward, step: BackwardStep) -> str:

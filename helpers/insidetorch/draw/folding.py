@@ -1,13 +1,15 @@
-"""Which nodes of a graph are shown as one? The repeated steps of a loop or of a stack of layers."""
+"""Which nodes of a graph are shown as one? The modules of a model, and steps that repeat."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..records import Graph, Node
 
+# More boxes than these are not read at a glance: above, modules and repeats are folded.
+MOST_UNFOLDED = 60
 _LONGEST = 64
 _FEWEST_REPEATS = 3
 
@@ -16,31 +18,140 @@ _FEWEST_REPEATS = 3
 class Item:
     """What is drawn as one box: the nodes of one step, and how often the step is repeated.
 
-    `nodes` holds all of its nodes, the first `step` of them those of the first repeat.
+    `nodes` holds all of its nodes, youngest first, the first `step` of them those of the first
+    repeat; `modules` the modules that one repeat consists of, where it is made of modules alone.
     """
 
     nodes: tuple[int, ...]
     step: int
     times: int = 1
+    modules: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """By which name the item, or its first repeat, is opened; "" for a single node."""
+        if self.modules:
+            return self.modules[0]
+        return f"node {self.nodes[0]}" if self.times > 1 else ""
 
 
-def items_of(graph: Graph, *, fold: bool = True) -> list[Item]:
-    """The inner nodes in the order youngest first, repeated steps as one item.
+@dataclass(frozen=True)
+class _Unit:
+    """Neighbours in the order of age that belong to one module, or a single node."""
 
-    Two steps repeat one another if they have the same nodes with the same edges, to the nodes
-    beside them and to leaves of the same name but for its numbers.
+    nodes: tuple[Node, ...]
+    module: str
+    sign: tuple
+
+
+def items_of(
+    graph: Graph, *, fold: bool | None = None, opened: Collection[str] | None = None
+) -> list[Item]:
+    """The inner nodes in the order youngest first, what is folded as one item.
+
+    `fold=None` folds where there are more than `MOST_UNFOLDED` of them; `opened` holds the keys of
+    items that are not folded, `opened_at_first` if it is None: a module shows its parts, a repeated
+    step its first repeat. Two steps repeat one another if they have the same nodes with the same
+    edges, to the nodes beside them and to leaves of the same name but for its numbers.
     """
-    order = sorted((n for n in graph.nodes if not n.is_leaf), key=lambda n: -n.age)
-    if not fold:
+    order = _youngest_first(graph)
+    if not (len(order) > MOST_UNFOLDED if fold is None else fold):
         return [Item((node.number,), 1) for node in order]
-    place = {node.number: k for k, node in enumerate(order)}
-    signs = [_sign(graph, node, place) for node in order]
+    signs = _signs(graph, order)
+    return _folded(order, signs, _opened(order, signs) if opened is None else opened)
+
+
+def opened_at_first(graph: Graph) -> tuple[str, ...]:
+    """Which modules are opened so that as much is seen as can be read?
+
+    The largest one first, and of modules that differ in their numbers only the first.
+    """
+    order = _youngest_first(graph)
+    return _opened(order, _signs(graph, order))
+
+
+def _opened(order: Sequence[Node], signs: dict[int, tuple]) -> tuple[str, ...]:
+    opened: list[str] = []
+    tried: set[str] = set()
+    while True:
+        items = _folded(order, signs, opened)
+        closed = [
+            (len(item.nodes) // item.times, item.modules[0])
+            for item in items
+            if item.modules and pattern(item.modules[0]) not in tried
+        ]
+        if not closed:
+            return tuple(opened)
+        module = max(closed, key=lambda found: found[0])[1]
+        tried.add(pattern(module))
+        if len(_folded(order, signs, [*opened, module])) <= MOST_UNFOLDED:
+            opened.append(module)
+
+
+def pattern(name: str) -> str:
+    """A name without its numbers.
+
+    >>> pattern("layers.0.linear1")
+    'layers.#.linear#'
+    """
+    return re.sub(r"\d+", "#", name)
+
+
+def _units(order: Sequence[Node], signs: dict[int, tuple], opened: Collection[str]) -> list[_Unit]:
+    """Runs of one module each. An edge leads to an older node, so no two runs form a circle."""
+    groups: list[tuple[str, list[Node]]] = []
+    for node in order:
+        module = _closed(node.module, opened)
+        if module and groups and groups[-1][0] == module:
+            groups[-1][1].append(node)
+        else:
+            groups.append((module, [node]))
+    return [
+        _Unit(tuple(nodes), module, (pattern(module), *(signs[n.number] for n in nodes)))
+        for module, nodes in groups
+    ]
+
+
+def _closed(module: str, opened: Collection[str]) -> str:
+    """The outermost module around a node that is not opened; "" if all are."""
+    parts = module.split(".") if module else []
+    paths = (".".join(parts[: k + 1]) for k in range(len(parts)))
+    return next((path for path in paths if path not in opened), "")
+
+
+def _folded(
+    order: Sequence[Node], node_signs: dict[int, tuple], opened: Collection[str]
+) -> list[Item]:
+    units = _units(order, node_signs, opened)
+    signs = [unit.sign for unit in units]
     items, k = [], 0
-    while k < len(order):
+    while k < len(units):
         step, times = _repeat(signs, k)
-        items.append(Item(tuple(n.number for n in order[k : k + step * times]), step, times))
+        item = _item(units[k : k + step * times], step, times)
+        if item.times > 1 and item.key in opened:
+            items += [_item([unit], 1, 1) for unit in units[k : k + step]]
+            k += step
+            continue
+        items.append(item)
         k += step * times
     return items
+
+
+def _item(units: Sequence[_Unit], step: int, times: int) -> Item:
+    first = units[:step]
+    whole = all(unit.module and len(unit.nodes) > 1 for unit in first)
+    modules = tuple(unit.module for unit in first) if whole else ()
+    nodes = tuple(node.number for unit in units for node in unit.nodes)
+    return Item(nodes, sum(len(unit.nodes) for unit in first), times, modules)
+
+
+def _youngest_first(graph: Graph) -> list[Node]:
+    return sorted((node for node in graph.nodes if not node.is_leaf), key=lambda node: -node.age)
+
+
+def _signs(graph: Graph, order: Sequence[Node]) -> dict[int, tuple]:
+    place = {node.number: k for k, node in enumerate(order)}
+    return {node.number: _sign(graph, node, place) for node in order}
 
 
 def _sign(graph: Graph, node: Node, place: dict[int, int]) -> tuple:
@@ -50,7 +161,7 @@ def _sign(graph: Graph, node: Node, place: dict[int, int]) -> tuple:
         if edge is None:
             edges.append(None)
         elif graph.nodes[edge.target].is_leaf:
-            edges.append(re.sub(r"\d+", "#", graph.nodes[edge.target].leaf))
+            edges.append(pattern(graph.nodes[edge.target].leaf))
         else:
             edges.append((place[edge.target] - place[node.number], edge.output_nr))
     return node.name, node.outputs, tuple(edges)

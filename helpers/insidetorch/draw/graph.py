@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..records import Graph, Node
@@ -40,31 +40,48 @@ def graph_svg(
     graph: Graph,
     *,
     live: bool = False,
-    fold: bool = True,
+    fold: bool | None = None,
+    opened: Collection[str] | None = None,
     mark: str = "",
     title: str = "",
     notes: Mapping[int, tuple[str, str]] | None = None,
 ) -> str:
     """The picture of a graph; "" where it has no node or more boxes than can be read.
 
-    `fold` shows repeated steps as one box. A leaf is drawn once for each box that uses it. `mark`
+    `fold` and `opened` as for `items_of`. A leaf is drawn once for each box that uses it. `mark`
     marks the leaves whose name holds this text. `notes` gives nodes a kind of box and a word below
     their name, in place of what they receive and save.
     """
-    items = items_of(graph, fold=fold)
-    boxes, edges = _boxes(graph, items, mark)
-    if not boxes or len(boxes) > MOST_BOXES:
-        return ""
-    boxes = [_noted(box, notes or {}) for box in boxes]
-    placed = place(len(boxes), edges, [box.width for box in boxes])
-    canvas, top = Canvas(live=live), 44.0
+    canvas = Canvas(live=live)
     canvas.text(MARGIN, 18, title or graph_sentence(graph), kind="h")
     canvas.text(MARGIN, 34, "the gradient flows down, from the root to the leaves", kind="s")
+    items = items_of(graph, fold=fold, opened=opened)
+    if not draw_items(canvas, graph, items, top=44, mark=mark, notes=notes or {}):
+        return ""
+    return canvas.svg(title or graph_sentence(graph))
+
+
+def draw_items(
+    canvas: Canvas,
+    graph: Graph,
+    items: Sequence[Item],
+    *,
+    top: float,
+    mark: str = "",
+    notes: Mapping[int, tuple[str, str]],
+) -> bool:
+    """Draw these items of a graph and their leaves below `top`; False where that cannot be read."""
+    boxes, edges = _boxes(graph, items, mark)
+    if not boxes or len(boxes) > MOST_BOXES:
+        return False
+    boxes = [_noted(box, notes) for box in boxes]
+    placed = place(len(boxes), edges, [box.width for box in boxes])
     for route in placed.routes:
         points = [(MARGIN + x, top + layer * _LAYER) for x, layer in route]
         start, end = points[0], points[-1]
-        middle = [(x, y + CELL_HEIGHT / 2) for x, y in points[1:-1]]
-        canvas.line([(start[0], start[1] + CELL_HEIGHT), *middle, (end[0], end[1] - 1)])
+        # Straight past a layer, so that no line runs behind its boxes; slanted between layers.
+        past = [(x, y + down) for x, y in points[1:-1] for down in (0, CELL_HEIGHT)]
+        canvas.line([(start[0], start[1] + CELL_HEIGHT), *past, (end[0], end[1] - 1)])
     columns: dict[int, int] = {}
     for k in sorted(range(len(boxes)), key=lambda k: (placed.layer[k], placed.x[k])):
         box, layer = boxes[k], placed.layer[k]
@@ -79,7 +96,7 @@ def graph_svg(
             say=box.say,
             at=(layer, columns[layer]),
         )
-    return canvas.svg(title or graph_sentence(graph))
+    return True
 
 
 def _noted(box: _Box, notes: Mapping[int, tuple[str, str]]) -> _Box:
@@ -90,7 +107,9 @@ def _noted(box: _Box, notes: Mapping[int, tuple[str, str]]) -> _Box:
     return replace(box, lines=lines, kind=kind, say=f"{box.say}; {word}")
 
 
-def _boxes(graph: Graph, items: list[Item], mark: str) -> tuple[list[_Box], list[tuple[int, int]]]:
+def _boxes(
+    graph: Graph, items: Sequence[Item], mark: str
+) -> tuple[list[_Box], list[tuple[int, int]]]:
     """The boxes and the edges between them: items first, then the uses of leaves."""
     where = {number: k for k, item in enumerate(items) for number in item.nodes}
     boxes = [_item_box(graph, item) for item in items]
@@ -110,7 +129,7 @@ def _boxes(graph: Graph, items: list[Item], mark: str) -> tuple[list[_Box], list
 
 
 def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[_Box]:
-    """The leaves that an item uses; of a repeated step those of its first repeat."""
+    """The leaves that an item uses; many as one box, of a repeated step those of its first."""
     used = [
         edge.target
         for number in item.nodes[: item.step]
@@ -118,19 +137,19 @@ def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[_Box]:
         if edge is not None and graph.nodes[edge.target].is_leaf
     ]
     leaves = [graph.nodes[number] for number in dict.fromkeys(used)]
-    if item.times == 1 or len(leaves) <= MOST_LEAVES:
+    if len(item.nodes) == 1 or len(leaves) <= MOST_LEAVES:
         return [_leaf_box(leaf, mark) for leaf in leaves]
     names = ", ".join(leaf.leaf or "a leaf" for leaf in leaves)
     kind = "new" if mark and mark in names else "free"
-    lines = f"{len(leaves)} leaves", "in each repeat"
-    say = f"{len(leaves)} leaves in each repeat, in the first one {names}"
+    lines = f"{len(leaves)} leaves", "in each repeat" if item.times > 1 else "in it"
+    say = f"{' '.join(lines)}: {names}"
     return [_Box(lines, say, kind, f"leaves {item.nodes[0]}")]
 
 
 def _item_box(graph: Graph, item: Item) -> _Box:
     nodes = [graph.nodes[number] for number in item.nodes]
     wrong = any(saved.overwritten for node in nodes for saved in node.saved)
-    kind = "bad" if wrong else "used" if item.times == 1 else "part"
+    kind = "bad" if wrong else "used" if len(item.nodes) == 1 else "part"
     lines = item_label(graph, item), *item_small(graph, item)
     node = item.nodes[0] if item.times * item.step == 1 else -1
     return _Box(lines, say_item(graph, item), kind, f"item {item.nodes[0]}", node)

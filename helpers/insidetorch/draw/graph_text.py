@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ..records import Graph, Node, Saved
-from .folding import Item, items_of
+from .folding import Item, items_of, pattern
 from .text import count
 
 MOST_LINES = 80
+_MOST_NAME = 32
 
 
 def graph_sentence(graph: Graph) -> str:
@@ -29,14 +30,16 @@ def graph_sentence(graph: Graph) -> str:
     return f"{text}."
 
 
-def graph_text(graph: Graph, *, fold: bool = True) -> str:
-    """A line for each node, youngest first, repeated steps as one; the leaves with their users."""
+def graph_text(
+    graph: Graph, *, fold: bool | None = None, opened: Collection[str] | None = None
+) -> str:
+    """A line for each node, youngest first, what is folded as one; see `items_of`."""
     lines = [graph_sentence(graph)]
     if not graph.nodes:
         return lines[0]
     if not graph.whole:
         lines.append("The walk ended early: what lies deeper is not listed.")
-    lines += _lines(graph, items_of(graph, fold=fold))
+    lines += _lines(graph, items_of(graph, fold=fold, opened=opened))
     left_out = len(lines) - MOST_LINES
     if left_out > 1:
         lines = [*lines[:MOST_LINES], f"and {left_out:,} more lines"]
@@ -44,38 +47,44 @@ def graph_text(graph: Graph, *, fold: bool = True) -> str:
 
 
 def item_label(graph: Graph, item: Item) -> str:
-    """The name of a node, or of a repeated step and how often it is repeated.
+    """The name of a node, a module or a step, and how often it is repeated.
 
     >>> from insidetorch.records import Node
     >>> item_label(Graph((Node(0, "MulBackward0", (), (), 0),), ()), Item((0,), 1))
     'MulBackward0'
     """
-    if item.times == 1:
-        return graph.nodes[item.nodes[0]].name
-    if item.step == 1:
-        return f"{graph.nodes[item.nodes[0]].name} × {item.times:,}"
-    return f"{item.step} nodes × {item.times:,}"
+    if item.modules:
+        names = item.modules if item.times == 1 else map(pattern, item.modules)
+        name = ", ".join(dict.fromkeys(names))
+        name = name if len(name) <= _MOST_NAME else f"{len(item.modules)} modules"
+    else:
+        name = graph.nodes[item.nodes[0]].name if item.step == 1 else f"{item.step} nodes"
+    return name if item.times == 1 else f"{name} × {item.times:,}"
 
 
 def item_small(graph: Graph, item: Item) -> tuple[str, ...]:
     """What stands below the name: the sizes of what arrives, and what is saved."""
     nodes = [graph.nodes[number] for number in item.nodes]
+    if item.modules:
+        each = " each" if item.times > 1 else ""
+        return (f"{item.step} nodes{each}",)
     kept = [saved for node in nodes for saved in node.saved if saved.is_tensor or saved.freed]
     sizes = " and ".join(str(size) if size else "one value" for size in nodes[0].outputs)
     if not kept:
         return (sizes,)
     if all(saved.freed for saved in kept):
         return (f"{sizes}, freed",)
-    return (f"{sizes}, saves {len(kept)}",)
+    return (f"{sizes}, saves {len(kept):,}",)
 
 
 def say_item(graph: Graph, item: Item) -> str:
     """What is read out for a box of inner nodes."""
     nodes = [graph.nodes[number] for number in item.nodes[: item.step]]
+    names = ", ".join(node.name for node in nodes[:8]) + (" and more" if len(nodes) > 8 else "")
     if item.times > 1:
-        names = ", ".join(node.name for node in nodes[:8])
-        more = " and more" if len(nodes) > 8 else ""
-        return f"{item.times:,} times the step {names}{more}"
+        return f"{item.times:,} times {', '.join(item.modules) or 'the step'}: {names}"
+    if item.modules:
+        return f"{item.modules[0]}, {count(len(nodes), 'node')}: {names}"
     return f"{nodes[0].name}: {_node_facts(nodes[0])}"
 
 
@@ -107,8 +116,9 @@ def _lines(graph: Graph, items: list[Item]) -> Iterator[str]:
     for item in items:
         nodes = [graph.nodes[number] for number in item.nodes[: item.step]]
         indent = "  "
-        if item.times > 1:
-            yield f"  {item.times:,} times:"
+        if item.times > 1 or item.modules:
+            times = f"{item.times:,} times" if item.times > 1 else ""
+            yield f"  {' '.join(filter(None, (times, ', '.join(item.modules))))}:"
             indent = "    "
         for node in nodes:
             yield f"{indent}{node.name} → {_targets(graph, node)}; {_node_facts(node)}"

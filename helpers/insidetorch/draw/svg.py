@@ -106,6 +106,16 @@ def img(svg: str, alt: str) -> str:
     return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}">'
 
 
+def scaled(svg: str, factor: float) -> str:
+    """The same picture in another size on the page.
+
+    >>> scaled('<svg viewBox="0 0 10 20" width="10" height="20">', 2)
+    '<svg viewBox="0 0 10 20" width="20" height="40">'
+    """
+    sides = re.compile(r' (width|height)="(\d+)"')
+    return sides.sub(lambda found: f' {found[1]}="{round(int(found[2]) * factor)}"', svg, count=2)
+
+
 def live_css() -> str:
     """The style of live pictures: the common one, and the marks of hover and focus."""
     return CSS + LIVE_CSS

@@ -8,7 +8,6 @@ import ipywidgets
 import torch
 
 from ..draw.backward import backward_text, step_sentence, step_svg
-from ..draw.graph import MOST_BOXES
 from ..observe.backward import record_backward
 from .explorer import Explorer
 from .show import Picture
@@ -47,7 +46,5 @@ class BackwardStepper(Explorer):
     def picture(self, *, live: bool) -> Picture:
         """The graph at the chosen step, and what happens in it."""
         number = self.step.value - 1
-        svg, said = step_svg(self.record, number, live=live), step_sentence(self.record, number)
-        if not svg:
-            said += f" (No picture: it would have more than {MOST_BOXES} boxes.)"
-        return Picture(svg, said, backward_text(self.record))
+        svg = step_svg(self.record, number, live=live)
+        return Picture(svg, step_sentence(self.record, number), backward_text(self.record))
