@@ -191,7 +191,7 @@ def test_an_opened_module_shows_its_parts():
     found = [(item.modules, item.times) for item in layers[1:]]
     assert found == [(("layers.5",), 5), (("layers.0",), 1)]  # the first has an input without edge
     opened = items_of(graph, fold=True, opened=["layers", "layers.5"])
-    assert [(item.modules, item.times) for item in opened[-2:]][0] == (("layers.4",), 4)
+    assert (opened[-2].modules, opened[-2].times) == (("layers.4",), 4)
     assert ("layers.5.self_attn",) in [item.modules for item in opened]
     for items in (closed, layers, opened):
         numbers = [number for item in items for number in item.nodes]
@@ -226,3 +226,14 @@ def test_zoom_changes_the_size_on_the_page_alone():
     explorer.zoom.value = 50
     inside, outside = map(int, wide.search(explorer.view.svg).groups())
     assert outside == round(inside / 2)
+
+
+def test_two_edges_between_two_nodes_are_two_lines():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+
+    def arrows(graph):
+        return re.search('class="e" d="([^"]*)"', graph_svg(graph))[1].count("M") // 2
+
+    assert arrows(graph_of(y * y)) == 3 and arrows(graph_of(y * 2)) == 2
+    assert arrows(graph_of(x * x)) == 2

@@ -17,6 +17,8 @@ MOST_LEAVES = 4
 # Notes change from step to step, and the boxes must not.
 WIDEST_NOTE = 14
 _LAYER = CELL_HEIGHT + 26
+_MOST_EDGES = 4
+_EDGE_GAP = 10
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,14 @@ def draw_items(
     if not boxes or len(boxes) > MOST_BOXES:
         return False
     boxes = [_noted(box, notes) for box in boxes]
-    placed = place(len(boxes), edges, [box.width for box in boxes])
-    for route in placed.routes:
-        points = [(MARGIN + x, top + layer * _LAYER) for x, layer in route]
-        start, end = points[0], points[-1]
-        # Straight past a layer, so that no line runs behind its boxes; slanted between layers.
-        past = [(x, y + down) for x, y in points[1:-1] for down in (0, CELL_HEIGHT)]
-        canvas.line([(start[0], start[1] + CELL_HEIGHT), *past, (end[0], end[1] - 1)])
+    placed = place(len(boxes), list(edges), [box.width for box in boxes])
+    for route, times in zip(placed.routes, edges.values(), strict=True):
+        for shift in _side_by_side(times):
+            points = [(MARGIN + x + shift, top + layer * _LAYER) for x, layer in route]
+            start, end = points[0], points[-1]
+            # Straight past a layer, so that no line runs behind its boxes; slanted between layers.
+            past = [(x, y + down) for x, y in points[1:-1] for down in (0, CELL_HEIGHT)]
+            canvas.line([(start[0], start[1] + CELL_HEIGHT), *past, (end[0], end[1] - 1)])
     columns: dict[int, int] = {}
     for k in sorted(range(len(boxes)), key=lambda k: (placed.layer[k], placed.x[k])):
         box, layer = boxes[k], placed.layer[k]
@@ -99,6 +102,12 @@ def draw_items(
     return True
 
 
+def _side_by_side(times: int) -> list[float]:
+    """Where several edges between two boxes are drawn, from the middle."""
+    shown = min(times, _MOST_EDGES)
+    return [_EDGE_GAP * (k - (shown - 1) / 2) for k in range(shown)]
+
+
 def _noted(box: _Box, notes: Mapping[int, tuple[str, str]]) -> _Box:
     if box.node not in notes:
         return box
@@ -109,27 +118,35 @@ def _noted(box: _Box, notes: Mapping[int, tuple[str, str]]) -> _Box:
 
 def _boxes(
     graph: Graph, items: Sequence[Item], mark: str
-) -> tuple[list[_Box], list[tuple[int, int]]]:
-    """The boxes and the edges between them: items first, then the uses of leaves."""
+) -> tuple[list[_Box], dict[tuple[int, int], int]]:
+    """The boxes, items first, then the uses of leaves; how many edges lead from one to another.
+
+    From what is folded, that is one.
+    """
     where = {number: k for k, item in enumerate(items) for number in item.nodes}
     boxes = [_item_box(graph, item) for item in items]
-    edges: dict[tuple[int, int], None] = {}
+    edges: dict[tuple[int, int], int] = {}
     for k, item in enumerate(items):
         for number in item.nodes:
             for edge in filter(None, graph.nodes[number].edges):
                 target = where.get(edge.target, k)
                 if target != k:
-                    edges[k, target] = None
-        for box in _leaf_boxes(graph, item, mark):
-            edges[k, len(boxes)] = None
+                    edges[k, target] = 1 + (
+                        edges.get((k, target), 0) if len(item.nodes) == 1 else 0
+                    )
+        for box, times in _leaf_boxes(graph, item, mark):
+            edges[k, len(boxes)] = times
             boxes.append(box)
     if not items:
         boxes = [_leaf_box(node, mark) for node in graph.nodes]
-    return boxes, list(edges)
+    return boxes, edges
 
 
-def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[_Box]:
-    """The leaves that an item uses; many as one box, of a repeated step those of its first."""
+def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[tuple[_Box, int]]:
+    """The leaves that an item uses, and along how many edges a single node does.
+
+    Many leaves are one box; of a repeated step they are those of its first.
+    """
     used = [
         edge.target
         for number in item.nodes[: item.step]
@@ -137,13 +154,16 @@ def _leaf_boxes(graph: Graph, item: Item, mark: str) -> list[_Box]:
         if edge is not None and graph.nodes[edge.target].is_leaf
     ]
     leaves = [graph.nodes[number] for number in dict.fromkeys(used)]
-    if len(item.nodes) == 1 or len(leaves) <= MOST_LEAVES:
-        return [_leaf_box(leaf, mark) for leaf in leaves]
+    single = len(item.nodes) == 1
+    if single or len(leaves) <= MOST_LEAVES:
+        return [
+            (_leaf_box(leaf, mark), used.count(leaf.number) if single else 1) for leaf in leaves
+        ]
     names = ", ".join(leaf.leaf or "a leaf" for leaf in leaves)
     kind = "new" if mark and mark in names else "free"
     lines = f"{len(leaves)} leaves", "in each repeat" if item.times > 1 else "in it"
     say = f"{' '.join(lines)}: {names}"
-    return [_Box(lines, say, kind, f"leaves {item.nodes[0]}")]
+    return [(_Box(lines, say, kind, f"leaves {item.nodes[0]}"), 1)]
 
 
 def _item_box(graph: Graph, item: Item) -> _Box:

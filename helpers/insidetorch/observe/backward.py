@@ -76,8 +76,10 @@ class _Recorder:
         leaf = getattr(node, "variable", None)
 
         def see(received: tuple[torch.Tensor | None, ...]) -> None:
-            before = None if leaf is None else _seen(private.grad(leaf))
-            self.steps.append(BackwardStep(number, tuple(map(_seen, received)), (), before=before))
+            before = None if leaf is None else gradient_of(private.grad(leaf))
+            self.steps.append(
+                BackwardStep(number, tuple(map(gradient_of, received)), (), before=before)
+            )
 
         return see
 
@@ -88,15 +90,19 @@ class _Recorder:
             # Nodes of one thread run one after the other: the last step is this node's.
             step = self.steps[-1]
             if leaf is not None:
-                self.steps[-1] = replace(step, after=_seen(private.grad(leaf)))
+                self.steps[-1] = replace(step, after=gradient_of(private.grad(leaf)))
             else:
-                self.steps[-1] = replace(step, sent=tuple(map(_seen, sent)))
+                self.steps[-1] = replace(step, sent=tuple(map(gradient_of, sent)))
 
         return see
 
 
-def _seen(t: torch.Tensor | None) -> Gradient | None:
-    """A gradient as it is now, without keeping it."""
+def gradient_of(t: torch.Tensor | None) -> Gradient | None:
+    """A gradient as it is now, without keeping it.
+
+    >>> gradient_of(torch.tensor([3.0, 4.0]))
+    Gradient(dtype='float32', sizes=(2,), norm=5.0, values=(3.0, 4.0))
+    """
     if t is None:
         return None
     dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)

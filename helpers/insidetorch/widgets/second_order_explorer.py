@@ -1,0 +1,71 @@
+"""Which graph does create_graph add?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import ipywidgets
+import torch
+
+from ..draw.derivative import (
+    derivative_sentence,
+    derivative_svg,
+    derivative_text,
+    order_name,
+)
+from ..observe.derivatives import derivative_of
+from ..records import Derivative
+from .explorer import Explorer
+from .show import Picture
+
+
+class SecondOrderExplorer(Explorer):
+    """The graph of a function's value, of its derivative, of the derivative of that.
+
+    Args: `fn` takes a tensor and returns one; `given`, the values of its argument; `names`, further
+    tensors that `fn` uses; `orders`, the highest derivative. Take the tick off "create_graph" and
+    the gradient has no graph.
+
+    >>> explorer = SecondOrderExplorer(lambda x: x**3, 2.0)
+    >>> explorer.view.status.partition(". ")[0]
+    'The first derivative is 12'
+    """
+
+    def __init__(
+        self,
+        fn: Callable[[torch.Tensor], torch.Tensor],
+        given: object,
+        *,
+        names: Mapping[str, object] | None = None,
+        orders: int = 3,
+    ) -> None:
+        self._asked = fn, given, names
+        self.order = ipywidgets.SelectionSlider(
+            options=[(order_name(k), k) for k in range(orders + 1)],
+            value=min(1, orders),
+            description="look at",
+            layout={"width": "420px"},
+        )
+        self.create_graph = ipywidgets.Checkbox(
+            value=True, description="create_graph", indent=False
+        )
+        self.order.style.description_width = "60px"
+        super().__init__(
+            ipywidgets.HBox([self.order, self.create_graph], layout={"flex_flow": "row wrap"}),
+            watch=(self.order, self.create_graph),
+        )
+
+    @property
+    def derivative(self) -> Derivative:
+        """The chosen derivative, computed now."""
+        fn, given, names = self._asked
+        return derivative_of(
+            fn, given, self.order.value, create_graph=self.create_graph.value, names=names
+        )
+
+    def picture(self, *, live: bool) -> Picture:
+        """The graph behind the derivative; a sentence where there is none."""
+        found = self.derivative
+        return Picture(
+            derivative_svg(found, live=live), derivative_sentence(found), derivative_text(found)
+        )
