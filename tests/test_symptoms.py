@@ -20,6 +20,8 @@ ROWS = tomllib.loads(
 def test_the_call_of_a_row_runs(row):
     t = torch.arange(12.0).view(3, 4)
     scope = {"t": t, "other": t[1:], "array": numpy.arange(4)[::-1], "torch": torch}
+    model = torch.nn.Linear(4, 1)
+    scope |= {"model": model, "weight": model.weight, "loss": model(t).sum()}
     scope |= {name: getattr(insidetorch, name) for name in insidetorch.__all__}
     for call in row["tool"].split("; "):
         assert eval(call, scope) is not None
