@@ -66,3 +66,34 @@ def _is_contiguous(sizes: list[int], strides: list[int]) -> bool:
     usual = indexing.contiguous_strides(sizes)
     dims = zip(sizes, strides, usual, strict=True)
     return 0 in sizes or all(n == 1 or s == u for n, s, u in dims)
+
+
+def witnesses_of_loops(seen: object) -> object:
+    """Judge what was said of training loops: which are wrong, mended how, convicted by which batch.
+
+    For each loop that was named the check has seen `mended`, pairs of the weight that the mended
+    loop leaves and the right one, and, for the `witness`, the pair `weights` of the loop as it was.
+    What raised an error is left as it is.
+
+    >>> a = {"mended": [[0.5, 0.5]], "witness": [1], "weights": [0.0, 0.5]}
+    >>> witnesses_of_loops([{"d": a, "c": {**a, "weights": [0.5, 0.5]}}])
+    {'c': ['mended', 'the same weight'], 'd': ['mended', 'convicted']}
+    """
+    found = seen[0] if isinstance(seen, list) and seen and isinstance(seen[0], dict) else {}
+    if "error" in found:
+        return seen
+    return {loop: [_mended(found[loop]), _convicted(found[loop])] for loop in sorted(found)}
+
+
+def _mended(entry: dict) -> str:
+    right = all(weight == wanted for weight, wanted in entry["mended"])
+    return "mended" if right else "not mended"
+
+
+def _convicted(entry: dict) -> str:
+    witness, (weight, wanted) = entry["witness"], entry["weights"]
+    if not isinstance(witness, list) or not 1 <= len(witness) <= 4:
+        return "no list of one to four numbers"
+    if not all(type(x) in (int, float) and -2 <= x <= 2 for x in witness):
+        return "not numbers from -2 to 2"
+    return "the same weight" if weight == wanted else "convicted"
