@@ -106,12 +106,16 @@ print("changes the output, and .grad is None:", *sorted(cut))
 
 # %% [markdown]
 # There was no error, and no sign. This chapter's tool shows what was recorded. Each box is a
-# **node**; a **leaf** with a dotted border is a tensor that a gradient ends in. Write `middle`
-# under
-# *mark*: no leaf lights up. Then mark `first`: two do.
+# **node**; a box with a dotted border is a **leaf**, a tensor that a gradient ends in. Point at a
+# box, and the line below the picture says which line of your code made it. Write `middle` into the
+# field *mark*: no leaf lights up. Then mark `first`: two do.
 
 # %%
-GraphExplorer(net(batch).sum(), module=net)
+from insidetorch import ForwardRecorder
+
+with ForwardRecorder(net) as forward:
+    loss = net(batch).sum()
+GraphExplorer(loss, module=net, forward=forward)
 
 # %% [markdown]
 # The output depends on `middle` in its values. The graph does not reach it. These are two different
@@ -404,8 +408,8 @@ RequiresGradTable()
 # %% [markdown]
 # ## Switching the record off
 #
-# `torch.no_grad()` stops recording. `torch.inference_mode()` stops more: its results have no version
-# counter, and no node will keep one of them, so that a later computation may fail.
+# `torch.no_grad()` stops recording. `torch.inference_mode()` stops more: its results have no
+# version counter, and no node will keep one of them, so that a later computation may fail.
 # `torch.enable_grad()` switches recording on again inside `no_grad`.
 
 # %%
@@ -752,12 +756,14 @@ for number in range(3):
 from insidetorch import graph_holders
 
 losses = [net(batch).sum() for _ in range(3)]
-graph_holders()
+found = str(graph_holders()).splitlines()
+print("\n".join(found[:3]))
+print(f"… and {len(found) - 3} more: every result of this notebook that still has a name")
 
 # %% [markdown]
-# In a notebook there are holders that you did not write. The value of a cell's last line is kept in
-# `Out` and in `_`, and an error keeps the variables of the function that failed, until the next
-# one. End a cell with something else than a loss.
+# The third one is the explorer of this chapter's beginning: in a notebook there are holders that
+# you did not write. The value of a cell's last line is kept in `Out` and in `_`, unless a `;` ends
+# it. And an error keeps the variables of the function that failed, until the next one.
 #
 # ## When it bites
 #

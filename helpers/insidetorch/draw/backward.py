@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..records import Backward, BackwardStep, Gradient, Node
+from .backward_remarks import remarks
 from .folding import MOST_UNFOLDED, items_of
 from .graph import draw_items
 from .svg import Canvas
@@ -58,6 +59,7 @@ def backward_text(record: Backward, *, most: int = 60) -> str:
     lines += [f"  {step_sentence(record, k)}" for k in range(min(most, len(record.steps)))]
     if len(record.steps) > most:
         lines.append(f"and {len(record.steps) - most:,} more steps")
+    lines += remarks(record)
     if record.error:
         lines.append(f"Then it raised: {record.error}")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ _NAMES = ("the value", "the first derivative", "the second derivative", "the thi
 
 def derivative_sentence(found: Derivative) -> str:
     """The values, how large the graph is, and how much of it is new."""
-    name = order_name(found.order)
+    name = _order_name(found.order)
     if found.refusal:
         return f"There is no {name.removeprefix('the ')} to be had: {found.refusal}."
     text = f"{name[0].upper()}{name[1:]} is {gradient_text(found.value)}. "
@@ -43,9 +43,5 @@ def derivative_svg(found: Derivative, *, live: bool = False) -> str:
     return graph_svg(found.graph, live=live, title=title, notes=notes)
 
 
-def order_name(order: int) -> str:
-    """
-    >>> order_name(1), order_name(5)
-    ('the first derivative', 'the derivative of order 5')
-    """
+def _order_name(order: int) -> str:
     return _NAMES[order] if order < len(_NAMES) else f"the derivative of order {order}"

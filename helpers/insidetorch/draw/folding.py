@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..records import Graph, Node
 
@@ -52,7 +53,8 @@ def items_of(
     `fold=None` folds where there are more than `MOST_UNFOLDED` of them; `opened` holds the keys of
     items that are not folded, `opened_at_first` if it is None: a module shows its parts, a repeated
     step its first repeat. Two steps repeat one another if they have the same nodes with the same
-    edges, to the nodes beside them and to leaves of the same name but for its numbers.
+    edges: to the nodes beside them, to a far node that many lead to, such as the input of a
+    recurrent net, and to leaves of the same name but for its numbers.
     """
     order = _youngest_first(graph)
     if not (len(order) > MOST_UNFOLDED if fold is None else fold):
@@ -70,7 +72,7 @@ def opened_at_first(graph: Graph) -> tuple[str, ...]:
     return _opened(order, _signs(graph, order))
 
 
-def _opened(order: Sequence[Node], signs: dict[int, tuple]) -> tuple[str, ...]:
+def _opened(order: Sequence[Node], signs: dict[int, int]) -> tuple[str, ...]:
     opened: list[str] = []
     tried: set[str] = set()
     while True:
@@ -88,6 +90,7 @@ def _opened(order: Sequence[Node], signs: dict[int, tuple]) -> tuple[str, ...]:
             opened.append(module)
 
 
+@lru_cache(maxsize=4096)
 def pattern(name: str) -> str:
     """A name without its numbers.
 
@@ -97,7 +100,7 @@ def pattern(name: str) -> str:
     return re.sub(r"\d+", "#", name)
 
 
-def _units(order: Sequence[Node], signs: dict[int, tuple], opened: Collection[str]) -> list[_Unit]:
+def _units(order: Sequence[Node], signs: dict[int, int], opened: Collection[str]) -> list[_Unit]:
     """Runs of one module each. An edge leads to an older node, so no two runs form a circle."""
     groups: list[tuple[str, list[Node]]] = []
     for node in order:
@@ -120,10 +123,10 @@ def _closed(module: str, opened: Collection[str]) -> str:
 
 
 def _folded(
-    order: Sequence[Node], node_signs: dict[int, tuple], opened: Collection[str]
+    order: Sequence[Node], node_signs: dict[int, int], opened: Collection[str]
 ) -> list[Item]:
     units = _units(order, node_signs, opened)
-    signs = [unit.sign for unit in units]
+    signs = _numbered(unit.sign for unit in units)
     items, k = [], 0
     while k < len(units):
         step, times = _repeat(signs, k)
@@ -149,25 +152,46 @@ def _youngest_first(graph: Graph) -> list[Node]:
     return sorted((node for node in graph.nodes if not node.is_leaf), key=lambda node: -node.age)
 
 
-def _signs(graph: Graph, order: Sequence[Node]) -> dict[int, tuple]:
+def _signs(graph: Graph, order: Sequence[Node]) -> dict[int, int]:
+    """The same number for nodes that repeat one another."""
     place = {node.number: k for k, node in enumerate(order)}
-    return {node.number: _sign(graph, node, place) for node in order}
+    common = _common(order, place)
+    signs = _numbered(_sign(graph, node, place, common) for node in order)
+    return {node.number: sign for node, sign in zip(order, signs, strict=True)}
 
 
-def _sign(graph: Graph, node: Node, place: dict[int, int]) -> tuple:
+def _numbered(signs: Iterable[tuple]) -> list[int]:
+    """Small numbers in place of signs: they are compared often."""
+    numbers: dict[tuple, int] = {}
+    return [numbers.setdefault(sign, len(numbers)) for sign in signs]
+
+
+def _common(order: Sequence[Node], place: dict[int, int]) -> set[int]:
+    """The nodes to which several others lead from farther away than a step is long."""
+    far: dict[int, int] = {}
+    for k, node in enumerate(order):
+        for edge in node.edges:
+            if edge is not None and place.get(edge.target, k) - k > _LONGEST:
+                far[edge.target] = far.get(edge.target, 0) + 1
+    return {target for target, times in far.items() if times >= _FEWEST_REPEATS}
+
+
+def _sign(graph: Graph, node: Node, place: dict[int, int], common: set[int]) -> tuple:
     """What makes two nodes equal: name, sizes, and where their edges lead, relative to them."""
-    edges = []
+    edges: list[object] = []
     for edge in node.edges:
         if edge is None:
             edges.append(None)
         elif graph.nodes[edge.target].is_leaf:
             edges.append(pattern(graph.nodes[edge.target].leaf))
+        elif edge.target in common:
+            edges.append(edge.target)
         else:
             edges.append((place[edge.target] - place[node.number], edge.output_nr))
     return node.name, node.outputs, tuple(edges)
 
 
-def _repeat(signs: Sequence[tuple], start: int) -> tuple[int, int]:
+def _repeat(signs: Sequence[int], start: int) -> tuple[int, int]:
     """The step that is repeated most from here on: its length, and how often; (1, 1) for none."""
     best = (1, 1)
     for step in range(1, min(_LONGEST, (len(signs) - start) // _FEWEST_REPEATS) + 1):
@@ -177,4 +201,6 @@ def _repeat(signs: Sequence[tuple], start: int) -> tuple[int, int]:
         times = (end - start) // step
         if times >= _FEWEST_REPEATS and times * step > best[0] * best[1]:
             best = (step, times)
+            if start + times * step == len(signs):  # no longer step covers more
+                break
     return best

@@ -18,6 +18,7 @@ MOST_LEAVES = 4
 WIDEST_NOTE = 14
 _LAYER = CELL_HEIGHT + 26
 _MOST_EDGES = 4
+_LONGEST_LINE = 40  # a node with hundreds of outputs receives as many sizes
 _EDGE_GAP = 10
 
 
@@ -54,13 +55,13 @@ def graph_svg(
     marks the leaves whose name holds this text. `notes` gives nodes a kind of box and a word below
     their name, in place of what they receive and save.
     """
-    canvas = Canvas(live=live)
-    canvas.text(MARGIN, 18, title or graph_sentence(graph), kind="h")
+    canvas, title = Canvas(live=live), title or graph_sentence(graph)
+    canvas.text(MARGIN, 18, title, kind="h")
     canvas.text(MARGIN, 34, "the gradient flows down, from the root to the leaves", kind="s")
     items = items_of(graph, fold=fold, opened=opened)
     if not draw_items(canvas, graph, items, top=44, mark=mark, notes=notes or {}):
         return ""
-    return canvas.svg(title or graph_sentence(graph))
+    return canvas.svg(title)
 
 
 def draw_items(
@@ -170,9 +171,13 @@ def _item_box(graph: Graph, item: Item) -> _Box:
     nodes = [graph.nodes[number] for number in item.nodes]
     wrong = any(saved.overwritten for node in nodes for saved in node.saved)
     kind = "bad" if wrong else "used" if len(item.nodes) == 1 else "part"
-    lines = item_label(graph, item), *item_small(graph, item)
+    lines = tuple(map(_cut, (item_label(graph, item), *item_small(graph, item))))
     node = item.nodes[0] if item.times * item.step == 1 else -1
     return _Box(lines, say_item(graph, item), kind, f"item {item.nodes[0]}", node)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} …"
 
 
 def _leaf_box(node: Node, mark: str) -> _Box:

@@ -39,6 +39,8 @@ def graph_text(
         return lines[0]
     if not graph.whole:
         lines.append("The walk ended early: what lies deeper is not listed.")
+    if graph.nodes[graph.roots[0].target].is_leaf and len(graph.nodes) == 1:
+        lines.append("It is a leaf: while recording is on, torch refuses a write to it in place.")
     lines += _lines(graph, items_of(graph, fold=fold, opened=opened))
     left_out = len(lines) - MOST_LINES
     if left_out > 1:
@@ -104,12 +106,17 @@ def saved_text(saved: Saved) -> str:
     return f"{saved.name} {saved.text}"
 
 
+def _is_noise(saved: Saved) -> bool:
+    """Sizes and the like, noted without any memory, and what is not kept at all."""
+    return not saved.is_tensor and (saved.text == "None" or "_sym_" in saved.name)
+
+
 def _node_facts(node: Node) -> str:
     sizes = " and ".join(str(size) if size else "one value" for size in node.outputs)
-    kept = "; ".join(map(saved_text, node.saved))
+    kept = "; ".join(saved_text(saved) for saved in node.saved if not _is_noise(saved))
     made = f"; in {node.module}" if node.module else ""
     made += f"; made by {node.place}" if node.place else ""
-    return f"receives {sizes}" + (f"; saves {kept}" if kept else "; saves nothing") + made
+    return f"receives {sizes}" + (f"; saves {kept}" if kept else "; saves no tensor") + made
 
 
 def _lines(graph: Graph, items: list[Item]) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import inf
 
 import torch
 
 from .. import engine
-from ..records import Backward, BackwardStep, Gradient, Graph
+from ..records import Backward, BackwardStep, Gradient, Graph, Place
 from . import private, private_nodes
+from .formulas import formulas_watched
 from .graph import graph_of, nodes_below
+from .recorder import ForwardRecorder
 
 _MOST_VALUES = 16
 
@@ -21,11 +24,12 @@ def record_backward(
     *,
     module: torch.nn.Module | None = None,
     names: Mapping[str, object] | None = None,
+    forward: ForwardRecorder | None = None,
     **how: bool,
 ) -> Backward:
     """Run `t.backward(gradient, **how)` and record what the engine does, node by node.
 
-    Args: `module` and `names` as for `graph_of`; `how`, such as `retain_graph=True`.
+    Args: `module`, `names` and `forward` as for `graph_of`; `how`, such as `retain_graph=True`.
     Returns a `Backward`. The pass is the real one: `.grad` is filled and the graph freed as without
     recording, to the last bit. Every hook that is set for it is removed, also where it raises.
     What the pass raises is recorded as text and raised again, as RuntimeError with the record in
@@ -37,35 +41,55 @@ def record_backward(
 
     Source: torch.autograd.graph.Node.register_prehook, .register_hook (2.13).
     """
-    graph = graph_of(t, module=module, names=names)
+    graph = graph_of(t, module=module, names=names, forward=forward)
     if not graph.nodes:
         t.backward(gradient, **how)  # torch says why not
-    recorder = _Recorder(nodes_below([t]))
-    try:
+    with recording([t], graph) as recorder:
         t.backward(gradient, **how)
-        error = None
+    return recorder.found
+
+
+@contextmanager
+def recording(tensors: Sequence[torch.Tensor], graph: Graph) -> Iterator[Recorder]:
+    """Record the pass from these tensors through their graph that runs in this block.
+
+    Yields a recorder; after the block it holds the `Backward` in its attribute `found`. What is
+    raised in the block passes through, with the record in its attribute `record`.
+    """
+    nodes = nodes_below(tensors)
+    recorder = Recorder(nodes)
+    roots, error = gradients_of(tensors), None
+    try:
+        with formulas_watched(nodes, recorder.note_returned):
+            yield recorder
     except Exception as raised:
         error = raised
+        raise
     finally:
         recorder.remove()
-    found = _with_queue(graph, recorder, str(error).partition("\n")[0] if error else "")
-    if error is not None:
-        error.record = found
-        raise error
-    return found
+        recorder.found = _with_queue(graph, recorder, error, roots)
+        if error is not None:
+            error.record = recorder.found
 
 
-class _Recorder:
+class Recorder:
     """Hooks before and after each node; what they see, in the order in which it happens."""
+
+    found: Backward
 
     def __init__(self, nodes: Sequence[object]) -> None:
         self.sequence = [private_nodes.sequence_nr(node) for node in nodes]
-        self.steps: list[BackwardStep] = []
+        self.seen: list[dict[str, object]] = []  # what each step so far is made of
         self._nodes = nodes  # a leaf that is the root itself does not keep its node alive
         self._hooks = []
         for number, node in enumerate(nodes):
             self._hooks.append(node.register_prehook(self._before(number, node)))
             self._hooks.append(node.register_hook(self._after(number, node)))
+
+    def note_returned(self, returned: tuple[object, ...], formula: Place | None) -> None:
+        """What the formula of the node that runs now has returned, and from which line."""
+        tensors = [one if isinstance(one, torch.Tensor) else None for one in returned]
+        self.seen[-1] |= {"returned": gradients_of(tensors), "formula": formula}
 
     def remove(self) -> None:
         for hook in self._hooks:
@@ -76,10 +100,10 @@ class _Recorder:
         leaf = getattr(node, "variable", None)
 
         def see(received: tuple[torch.Tensor | None, ...]) -> None:
-            before = None if leaf is None else gradient_of(private.grad(leaf))
-            self.steps.append(
-                BackwardStep(number, tuple(map(gradient_of, received)), (), before=before)
-            )
+            held = () if leaf is None else (private.grad(leaf),)
+            found = gradients_of((*received, *held))
+            step = {"node": number, "received": found[: len(received)], "sent": ()}
+            self.seen.append(step if leaf is None else {**step, "before": found[-1]})
 
         return see
 
@@ -88,11 +112,10 @@ class _Recorder:
 
         def see(sent: tuple[torch.Tensor | None, ...], _received: object) -> None:
             # Nodes of one thread run one after the other: the last step is this node's.
-            step = self.steps[-1]
-            if leaf is not None:
-                self.steps[-1] = replace(step, after=gradient_of(private.grad(leaf)))
+            if leaf is None:
+                self.seen[-1]["sent"] = gradients_of(sent)
             else:
-                self.steps[-1] = replace(step, sent=tuple(map(gradient_of, sent)))
+                self.seen[-1]["after"] = gradient_of(private.grad(leaf))
 
         return see
 
@@ -103,28 +126,51 @@ def gradient_of(t: torch.Tensor | None) -> Gradient | None:
     >>> gradient_of(torch.tensor([3.0, 4.0]))
     Gradient(dtype='float32', sizes=(2,), norm=5.0, values=(3.0, 4.0))
     """
-    if t is None:
-        return None
-    dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+    return gradients_of((t,))[0]
+
+
+def gradients_of(tensors: Sequence[torch.Tensor | None]) -> tuple[Gradient | None, ...]:
+    """Several gradients as they are now: to be unseen takes longer than to look.
+
+    >>> gradients_of([torch.tensor(2.0), None])
+    (Gradient(dtype='float32', sizes=(), norm=2.0, values=(2.0,)), None)
+    """
     with private.unseen(), torch.no_grad():
-        try:
-            values = tuple(t.reshape(-1).tolist()) if t.numel() <= _MOST_VALUES else ()
-            norm = torch.linalg.vector_norm(t.detach()).item()
-        except (RuntimeError, NotImplementedError):  # sparse, or on a device without data
-            return Gradient(dtype, sizes, None)
+        return tuple(None if t is None else _gradient(t) for t in tensors)
+
+
+def _gradient(t: torch.Tensor) -> Gradient:
+    dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+    try:
+        values = tuple(t.reshape(-1).tolist()) if t.numel() <= _MOST_VALUES else ()
+        norm = torch.linalg.vector_norm(t.detach()).item()
+        if norm == inf and torch.isfinite(t).all():  # the squares are too large for the dtype
+            largest = t.detach().abs().max()
+            norm = largest.item() * torch.linalg.vector_norm(t.detach() / largest).item()
+    except (RuntimeError, NotImplementedError):  # sparse, or on a device without data
+        return Gradient(dtype, sizes, None)
     return Gradient(dtype, sizes, norm, values)
 
 
-def _with_queue(graph: Graph, recorder: _Recorder, error: str) -> Backward:
+def first_sentence(error: Exception) -> str:
+    """
+    >>> first_sentence(ValueError("No. Not so."))
+    'No'
+    """
+    return str(error).partition("\n")[0].partition(". ")[0]
+
+
+def _with_queue(
+    graph: Graph, recorder: Recorder, error: Exception | None, roots: tuple[Gradient, ...]
+) -> Backward:
     """The steps, with what the model says was waiting at each; only where its order is the real."""
     edges = [[e.target for e in node.edges if e is not None] for node in graph.nodes]
     modelled = engine.run(edges, recorder.sequence)
-    ran = [step.node for step in recorder.steps]
+    ran = [seen["node"] for seen in recorder.seen]
     same = ran == [step.node for step in modelled][: len(ran)]
-    steps = tuple(recorder.steps)
     if same:
-        steps = tuple(
-            replace(step, ready=model.ready, missing=model.missing)
-            for step, model in zip(steps, modelled, strict=False)
-        )
-    return Backward(graph, steps, same, error)
+        for seen, model in zip(recorder.seen, modelled, strict=False):
+            seen |= {"ready": model.ready, "missing": model.missing}
+    steps = tuple(BackwardStep(**seen) for seen in recorder.seen)
+    said = "" if error is None else first_sentence(error)
+    return Backward(graph, steps, same, said, roots)

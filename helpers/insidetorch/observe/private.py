@@ -20,11 +20,14 @@ _NAMES = (
     "torch.Tensor._base",
     "torch.Tensor._is_view",
     "torch.Tensor._version",
+    "torch.Tensor._indices",
+    "torch.Tensor._values",
     "torch.UntypedStorage._cdata",
     "torch._C._functorch.is_functorch_wrapped_tensor",
     "torch._C._storage_Use_Count",
     "torch._C.DisableTorchFunction",
     "torch._C._DisableFuncTorch",
+    "torch._C._autograd.SavedTensor.unpack_hook",
     "torch._C._autograd._unsafe_set_version_counter",
     "torch._C.DispatchKey",
     "torch._C._data_address",
@@ -33,6 +36,7 @@ _NAMES = (
     "torch._is_functional_tensor",
     "torch.utils._python_dispatch._disable_current_modes",
     "torch.utils._python_dispatch.TorchDispatchMode",
+    "torch.utils.checkpoint._CheckpointFrame.save_inputs",
 )
 
 
@@ -74,6 +78,27 @@ def missing() -> list[str]:
 def storage_id(t: torch.Tensor) -> int:
     """Which storage is it? Equal for two *living* tensors if and only if they share one."""
     return torch.Tensor.untyped_storage(t)._cdata
+
+
+def parts(t: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The tensors that hold the memory of a tensor: itself, or the parts of a sparse one."""
+    if t.layout == torch.sparse_coo:
+        return torch.Tensor._indices(t), torch.Tensor._values(t)
+    if t.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return t.crow_indices(), t.col_indices(), t.values()
+    if t.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return t.ccol_indices(), t.row_indices(), t.values()
+    return (t,)
+
+
+def checkpoint_inputs(raw: object) -> list[object] | None:
+    """What a checkpointed part keeps to run again; None if `raw` was not saved in such a part."""
+    hook = raw.unpack_hook
+    if getattr(hook, "__module__", "") != "torch.utils.checkpoint":
+        return None
+    cells = dict(zip(hook.__code__.co_freevars, hook.__closure__, strict=True))
+    args, saved = cells["frame"].cell_contents.saved_args, torch._C._autograd.SavedTensor
+    return [arg.data if isinstance(arg, saved) else arg for arg in args]
 
 
 def address(t: torch.Tensor) -> int:

@@ -26,6 +26,11 @@ def next_sequence_nr() -> int:
     return torch.autograd._get_sequence_nr()
 
 
+def function_of(node: object) -> type | None:
+    """The subclass of autograd.Function whose backward a node runs; None for torch's own nodes."""
+    return getattr(node, "_forward_cls", None)
+
+
 def received_sizes(node: object) -> tuple[tuple[int, ...], ...]:
     """The sizes of the gradients that a node receives, one for each output of its operator."""
     return tuple(tuple(one.shape) for one in node._input_metadata)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ..records import Saved
+from ..records import Saved, Value
 from . import private, private_nodes
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -25,7 +25,12 @@ def saved_of(node: object, storages: dict[int, int]) -> tuple[Saved, ...]:
 
 
 def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
-    for name, raw, unpack in private_nodes.saved_tensors(node):
+    try:
+        found = list(private_nodes.saved_tensors(node))
+    except RuntimeError:  # a Function of the user's tells no more than that they are freed
+        yield Saved("tensors", "freed by a backward pass", freed=True)
+        return
+    for name, raw, unpack in found:
         try:
             t = raw.data
         except RuntimeError:
@@ -48,6 +53,7 @@ def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
             storage=_storage(t, storages),
             version=version,
             expected=expected,
+            value=_value(t),
         )
 
 
@@ -80,6 +86,17 @@ def _versions(t: torch.Tensor, unpack) -> tuple[int | None, int | None]:
         said = _VERSIONS.search(str(error))
         return (int(said[1]), int(said[2])) if said else (now, None)
     return now, now
+
+
+def _value(t: torch.Tensor) -> Value | None:
+    """The value of a tensor that has one; None for others, and where there is no memory to read."""
+    try:
+        end = (t.storage_offset() + 1) * t.element_size()
+        if t.numel() != 1 or t.untyped_storage().nbytes() < end:
+            return None
+        return t.item()
+    except (NotImplementedError, RuntimeError):  # sparse, or without data
+        return None
 
 
 def _storage(t: torch.Tensor, storages: dict[int, int]) -> int:

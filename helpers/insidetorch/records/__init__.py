@@ -4,30 +4,52 @@ Sizes, strides, offsets and elements count elements of the tensor's dtype; a cou
 `_bytes`. Tuples keep torch's order.
 """
 
+from .accumulation import Accumulation, Part
 from .aliases import Family, Member, Relation
 from .backward import Backward, BackwardStep, Gradient
+from .branching import Branch, CodeLine
 from .comparison import Comparison, Values
+from .derivative import Derivative
 from .graph import Edge, Graph, Node, Saved
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
+from .ledger import Kept, Ledger, LedgerLine
+from .memory import GraphCost, Holder, Holders
 from .operators import OperatorCount
+from .passes import Leaf, OptimizerStep, Pass, Passes
 from .steps import Place, Step, Steps
+from .tracking import Tracked
 from .viewing import ViewRule
 from .writing import Reader, Write
 
 __all__ = [
+    "Accumulation",
     "Backward",
     "BackwardStep",
+    "Branch",
     "Cell",
+    "CodeLine",
     "Comparison",
+    "Derivative",
     "Edge",
     "Family",
     "Gradient",
     "Graph",
+    "GraphCost",
+    "Holder",
+    "Holders",
     "Index",
+    "Kept",
     "Layout",
+    "Leaf",
+    "Ledger",
+    "LedgerLine",
     "Member",
     "Node",
     "OperatorCount",
+    "OptimizerStep",
+    "Part",
+    "Pass",
+    "Passes",
     "Place",
     "Reader",
     "Relation",
@@ -35,6 +57,7 @@ __all__ = [
     "Step",
     "Steps",
     "StorageCell",
+    "Tracked",
     "Value",
     "Values",
     "ViewRule",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .graph import Graph
 from .layout import Sizes, Value
+from .steps import Place
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class BackwardStep:
     edges led to it; `sent` what left along each edge; None where nothing flowed. `ready` lists the
     queue before the node was chosen, the next one first, and `missing` the nodes that have received
     something and still wait, each with the number of edges that it waits for. For a leaf `before`
-    and `after` are what its `.grad` held.
+    and `after` are what its `.grad` held. `returned` is what a formula written in Python returned
+    for each edge that leads somewhere, before the engine fitted it to sizes, and `formula` the line
+    on which it returned; both None for torch's own.
     """
 
     node: int
@@ -39,17 +42,24 @@ class BackwardStep:
     missing: tuple[tuple[int, int], ...] = ()
     before: Gradient | None = None
     after: Gradient | None = None
+    returned: tuple[Gradient | None, ...] | None = None
+    formula: Place | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Backward:
     """The steps of a backward pass through a graph, in the order in which they ran.
 
     `as_modelled` tells whether that is the order of the model in `insidetorch.engine`; where it is
-    not, no step has `ready` or `missing`. `error` holds what the pass raised, if it did.
+    not, no step has `ready` or `missing`. `roots` holds the values that were differentiated, and
+    `error` what the pass raised, if it did.
     """
 
     graph: Graph
     steps: tuple[BackwardStep, ...]
     as_modelled: bool
     error: str = ""
+    roots: tuple[Gradient, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Backward of {len(self.steps):,} steps; show() tells them>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .layout import Sizes
+from .layout import Sizes, Value
 from .steps import Place
 
 
@@ -14,8 +14,9 @@ class Saved:
 
     A tensor has `dtype` and `sizes`; `storage` numbers the storages of the graph, so that two saved
     tensors with the same number share memory. `expected` is the version that it had when it was
-    saved, None where that is not known; where it differs from `version`, backward will raise. For a
-    tensor that was freed by a backward pass, and for other values, `text` says all there is.
+    saved, None where that is not known; where it differs from `version`, backward will raise.
+    `value` is that of a tensor with one value. For a tensor that was freed by a backward pass, and
+    for other values, `text` says all there is.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Saved:
     version: int | None = None
     expected: int | None = None
     freed: bool = False
+    value: Value | None = None
 
     @property
     def is_tensor(self) -> bool:
@@ -72,7 +74,7 @@ class Node:
         return self.age is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """All nodes that backward from `roots` can reach, in a fixed order, each root first.
 
@@ -83,6 +85,9 @@ class Graph:
     roots: tuple[Edge, ...]
     whole: bool = True
     reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes):,} nodes; show() draws it>"
 
     @property
     def edge_count(self) -> int:

@@ -9,6 +9,7 @@ import torch
 
 from ..draw.backward import backward_text, step_sentence, step_svg
 from ..observe.backward import record_backward
+from ..observe.recorder import ForwardRecorder
 from .explorer import Explorer
 from .show import Picture
 
@@ -17,7 +18,8 @@ class BackwardStepper(Explorer):
     """Run `loss.backward()`, record what the engine does, and step through the record.
 
     Args: `loss`, a tensor; `gradient` as for `backward`; `module` and `names` name the leaves;
-    `how` is handed to `backward`, such as `retain_graph=True`. The pass runs once, when the widget
+    `forward`, a `ForwardRecorder` under which the forward pass ran, gives each node its line; `how`
+    is handed to `backward`, such as `retain_graph=True`. The pass runs once, when the widget
     is made: it fills `.grad` and frees the graph as always. Stepping only reads the record.
 
     >>> x = torch.ones(2, requires_grad=True)
@@ -34,9 +36,12 @@ class BackwardStepper(Explorer):
         *,
         module: torch.nn.Module | None = None,
         names: Mapping[str, object] | None = None,
+        forward: ForwardRecorder | None = None,
         **how: bool,
     ) -> None:
-        self.record = record_backward(loss, gradient, module=module, names=names, **how)
+        self.record = record_backward(
+            loss, gradient, module=module, names=names, forward=forward, **how
+        )
         last = len(self.record.steps)
         self.step = ipywidgets.IntSlider(description="step", value=1, min=1, max=last)
         self.play = ipywidgets.Play(value=1, min=1, max=last, interval=800)

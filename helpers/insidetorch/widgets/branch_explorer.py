@@ -44,7 +44,7 @@ class BranchExplorer(Explorer):
         self.input = ipywidgets.SelectionSlider(
             options=[(str(given), k) for k, given in enumerate(inputs)],
             description=first.argument,
-            continuous_update=True,
+            readout=False,  # the page would cut it, and the line below the picture says it
         )
         super().__init__(self.input, watch=(self.input,))
 

@@ -58,6 +58,14 @@ class Explorer(ipywidgets.VBox):
                 self._quiet = False
         self.refresh()
 
+    def close(self) -> None:
+        """Let go of what is shown: ipywidgets keeps a widget, its parts too, until it is closed."""
+        parts = list(self.children)
+        for part in parts:
+            parts += getattr(part, "children", ())
+            part.close()
+        super().close()
+
     def _live(self) -> tuple[str, str]:
         now = self.picture(live=True)
         return now.svg, now.alt

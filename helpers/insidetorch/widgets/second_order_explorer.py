@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping
 import ipywidgets
 import torch
 
-from ..draw.derivative import (
-    derivative_sentence,
-    derivative_svg,
-    derivative_text,
-    order_name,
-)
+from ..draw.derivative import derivative_sentence, derivative_svg, derivative_text
 from ..observe.derivatives import derivative_of
 from ..records import Derivative
 from .explorer import Explorer
@@ -40,16 +35,12 @@ class SecondOrderExplorer(Explorer):
         orders: int = 3,
     ) -> None:
         self._asked = fn, given, names
-        self.order = ipywidgets.SelectionSlider(
-            options=[(order_name(k), k) for k in range(orders + 1)],
-            value=min(1, orders),
-            description="look at",
-            layout={"width": "420px"},
+        self.order = ipywidgets.IntSlider(
+            description="order", value=min(1, orders), min=0, max=orders
         )
         self.create_graph = ipywidgets.Checkbox(
             value=True, description="create_graph", indent=False
         )
-        self.order.style.description_width = "60px"
         super().__init__(
             ipywidgets.HBox([self.order, self.create_graph], layout={"flex_flow": "row wrap"}),
             watch=(self.order, self.create_graph),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
 import torch
 
 from ..draw.aliases import aliases_svg
+from ..draw.backward import backward_text, step_svg
 from ..draw.comparison import comparison_text
 from ..draw.graph import graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
+from ..draw.ledger import ledger_svg
+from ..draw.passes import passes_sentence, passes_text
 from ..draw.svg import img
 from ..draw.text import families_sentence, families_text, xray_sentence, xray_text
 from ..draw.viewing import view_sentence, view_svg, view_text
@@ -20,7 +24,18 @@ from ..draw.xray import xray_svg
 from ..observe.arrays import array_xray, is_array
 from ..observe.layout import NoStorageError
 from ..observe.xray import xray_of
-from ..records import Comparison, Family, Graph, Index, ViewRule, Write, XRay
+from ..records import (
+    Backward,
+    Comparison,
+    Family,
+    Graph,
+    Index,
+    Ledger,
+    Passes,
+    ViewRule,
+    Write,
+    XRay,
+)
 
 
 @dataclass(frozen=True)
@@ -49,10 +64,10 @@ class Picture:
 def show(x: object) -> Picture:
     """What does this look like from inside?
 
-    Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a
-    Comparison, a Graph, what `families` returns. Any tensor and any array at all is answered: one
-    without addresses, or that torch does not take, by a sentence that says why. An array is
-    shown as the tensor over its memory, with strides in elements.
+    Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
+    Graph, a Ledger, a Backward, Passes, what `families` returns. Any tensor and any array at all
+    is answered: one without addresses, or that torch does not take, by a sentence that says why.
+    An array is shown as the tensor over its memory, with strides in elements.
     Returns a `Picture`. Raises TypeError for anything else.
 
     >>> show(torch.eye(2).to_sparse())
@@ -68,17 +83,8 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
     if kind is tuple and all(type(family) is Family for family in x):
         words = families_text(x)
         return Picture(aliases_svg(x, live=live), families_sentence(x), words, told=bool(x))
-    if kind is ViewRule:
-        return Picture(view_svg(x, live=live), view_sentence(x), view_text(x))
-    if kind is Write:
-        return Picture(write_svg(x, live=live), write_sentence(x), write_text(x))
-    if kind is Graph:
-        words = graph_text(x)
-        return Picture(graph_svg(x, live=live), graph_sentence(x), words)
-    if kind is Comparison:
-        words = comparison_text(x)
-        svg = aliases_svg(x.families, live=live) if x.families else ""
-        return Picture(svg, "The memory that both read.", words, told=True)
+    if kind in _RECORDS:
+        return _RECORDS[kind](x, live)
     if kind is not XRay:
         if not is_array(x) and not issubclass(kind, torch.Tensor):
             raise TypeError(
@@ -91,6 +97,32 @@ def picture_of(x: object, *, live: bool, outer: Index | None = None) -> Picture:
             sentence = _sentence(kind, error)
             return Picture("", sentence, sentence)
     return Picture(xray_svg(x, live=live), xray_sentence(x), xray_text(x))
+
+
+def _ledger(x: Ledger, _live: bool) -> Picture:
+    return Picture(ledger_svg(x) if x.lines else "", x.sentence, str(x), told=True)
+
+
+def _comparison(x: Comparison, live: bool) -> Picture:
+    svg = aliases_svg(x.families, live=live) if x.families else ""
+    return Picture(svg, "The memory that both read.", comparison_text(x), told=True)
+
+
+def _backward(x: Backward, live: bool) -> Picture:
+    svg = step_svg(x, 0, live=live) if x.steps else ""
+    text = backward_text(x)
+    return Picture(svg, text.partition("\n")[0], text, told=True)
+
+
+_RECORDS: dict[type, Callable[..., Picture]] = {
+    Backward: _backward,
+    Comparison: _comparison,
+    Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
+    Ledger: _ledger,
+    Passes: lambda x, _live: Picture("", passes_sentence(x), passes_text(x)),
+    ViewRule: lambda x, live: Picture(view_svg(x, live=live), view_sentence(x), view_text(x)),
+    Write: lambda x, live: Picture(write_svg(x, live=live), write_sentence(x), write_text(x)),
+}
 
 
 def _sentence(kind: type, error: Exception) -> str:

@@ -1,0 +1,33 @@
+"""What do the backward passes of this code do?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+
+from ..draw.passes import passes_sentence, passes_text
+from ..observe.passes import record_passes
+from .show import Picture
+
+
+def explain_backward(
+    fn: Callable[[], object],
+    *,
+    module: torch.nn.Module | None = None,
+    names: Mapping[str, object] | None = None,
+) -> Picture:
+    """Run some code, such as an epoch, and tell what each backward pass in it does.
+
+    Args: as for `insidetorch.observe.passes.record_passes`.
+    Returns a `Picture` without a picture, whose text names for each pass its line, what every leaf
+    receives and what `.grad` held before and holds after; where NaN begins, what the engine summed,
+    which nodes ran before; and between passes, gradients that no optimizer step has used. What the
+    code raises is told, not raised.
+
+    >>> w = torch.nn.Parameter(torch.ones(1))
+    >>> print(explain_backward(lambda: (w * 2).sum().backward(), names={"w": w}).alt)
+    1 backward pass, 0 optimizer steps.
+    """
+    found = record_passes(fn, module=module, names=names)
+    return Picture("", passes_sentence(found), passes_text(found))
