@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coursekit import testing
-from coursekit.testing import Result, Step
+from coursekit.testing import SIDE_BY_SIDE, Result, Step
 
 TITLES = [
     "ruff check",
@@ -47,10 +47,12 @@ def test_the_steps_come_in_their_order(course):
     assert list(steps) == TITLES
     assert steps["ruff check"].command == ("ruff", "check", "helpers", "tests", "course.py")
     assert steps["ruff format"].command[:3] == ("ruff", "format", "--check")
-    assert steps["unit tests"].command == ("pytest", "tests", "--ignore=tests/browser")
+    tests = ("pytest", *SIDE_BY_SIDE, "tests", "--ignore=tests/browser")
+    assert steps["unit tests"].command == tests
     assert steps["build --check"].command == ("coursekit", "build", "--check")
     assert steps["notebooks"].command == ("pytest", "--nbval", "notebooks")
-    assert steps["browser tests"].command == ("pytest", "-v", "--reruns=1", "-rR", "tests/browser")
+    named = ("-v", "--reruns=1", "-rR")
+    assert steps["browser tests"].command == ("pytest", *SIDE_BY_SIDE, *named, "tests/browser")
 
 
 def test_solutions_are_run_when_there_are_any(course):

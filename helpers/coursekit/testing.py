@@ -15,6 +15,8 @@ from .launcher import parser
 from .machine import find_chromium
 
 NOTHING_SELECTED = 5  # pytest's exit status where no test was left to run
+# Each file of tests runs in one process: its tests share what they set up.
+SIDE_BY_SIDE = ("-n", "auto", "--maxprocesses=4", "--dist=loadfile")
 CHECKED_BY_RUFF = ("helpers", "tests", "benchmarks", "source", "course.py", "conftest.py")
 
 
@@ -72,7 +74,7 @@ def plan(
     pytest = ["pytest", *selected, *(["--slow"] if slow else [])]
     tests = Step(
         "unit tests",
-        (*pytest, "tests", "--ignore=tests/browser"),
+        (*pytest, *SIDE_BY_SIDE, "tests", "--ignore=tests/browser"),
         selects=expression is not None,
     )
     return [
@@ -114,7 +116,8 @@ def browser_step(
         return Step(title, outcome="failed" if required else "skipped", reason=lacking)
     # A test that passes only the second time is shown as rerun, not hidden.
     # Each takes seconds, so each is named.
-    return Step(title, (*pytest, "-v", "--reruns=1", "-rR", "tests/browser"), selects=selects)
+    named = ("-v", "--reruns=1", "-rR")
+    return Step(title, (*pytest, *SIDE_BY_SIDE, *named, "tests/browser"), selects=selects)
 
 
 def run(step: Step, root: Path) -> Result:
