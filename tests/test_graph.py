@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from insidetorch import count
+from insidetorch import count, show
 from insidetorch.observe.graph import graph_of
 
 
@@ -237,3 +237,15 @@ del y
 def test_what_is_no_tensor_is_refused():
     with pytest.raises(TypeError, match=r"graph of a float was asked\. Only a tensor has one\."):
         graph_of([1.0])
+
+
+def test_hooks_of_a_leaf_are_counted_and_told():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    assert [node.hooks for node in graph_of(y).leaves] == [0]
+    hooks = [x.register_hook(lambda g: g), x.register_post_accumulate_grad_hook(lambda p: None)]
+    assert [node.hooks for node in graph_of(y).leaves] == [2]
+    assert "its gradient ends here; 2 hooks set on it" in show(graph_of(y)).text
+    for hook in hooks:
+        hook.remove()
+    assert [node.hooks for node in graph_of(y).leaves] == [0]

@@ -42,6 +42,7 @@ def graph_text(
     if graph.nodes[graph.roots[0].target].is_leaf and len(graph.nodes) == 1:
         lines.append("It is a leaf: while recording is on, torch refuses a write to it in place.")
     lines += _lines(graph, items_of(graph, fold=fold, opened=opened))
+    lines += [f"  {say_leaf(leaf)}" for leaf in graph.leaves if leaf.hooks]
     left_out = len(lines) - MOST_LINES
     if left_out > 1:
         lines = [*lines[:MOST_LINES], f"and {left_out:,} more lines"]
@@ -93,7 +94,10 @@ def say_item(graph: Graph, item: Item) -> str:
 def say_leaf(node: Node) -> str:
     """What is read out for a leaf."""
     sizes = node.leaf_sizes if node.leaf_sizes else "one value"
-    return f"{node.leaf or 'a leaf without a name here'}, sizes {sizes}: its gradient ends here"
+    hooks = f"; {count(node.hooks, 'hook')} set on it" if node.hooks else ""
+    return (
+        f"{node.leaf or 'a leaf without a name here'}, sizes {sizes}: its gradient ends here{hooks}"
+    )
 
 
 def saved_text(saved: Saved) -> str:

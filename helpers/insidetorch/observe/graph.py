@@ -150,6 +150,7 @@ def _node(
         saved=() if leaf is not None else saved_of(node, storages),
         leaf="" if leaf is None else leaf_names.get(id(leaf), ""),
         leaf_sizes=() if leaf is None else tuple(leaf.shape),
+        hooks=0 if leaf is None else private_nodes.hooks_of(leaf),
         place=None if forward is None else forward.place_of(node),
         module="" if forward is None else forward.module_of(node),
     )

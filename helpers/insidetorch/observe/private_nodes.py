@@ -7,7 +7,12 @@ from functools import cache, partial
 
 import torch
 
-NAMES = ("torch._C._current_autograd_node", "torch.autograd._get_sequence_nr")
+NAMES = (
+    "torch._C._current_autograd_node",
+    "torch.autograd._get_sequence_nr",
+    "torch.Tensor._backward_hooks",
+    "torch.Tensor._post_accumulate_grad_hooks",
+)
 
 
 def running_node() -> str:
@@ -29,6 +34,14 @@ def next_sequence_nr() -> int:
 def function_of(node: object) -> type | None:
     """The subclass of autograd.Function whose backward a node runs; None for torch's own nodes."""
     return getattr(node, "_forward_cls", None)
+
+
+def hooks_of(leaf: torch.Tensor) -> int:
+    """How many hooks are set on a leaf, before and after its gradient is put into `.grad`?
+
+    Of results torch does not tell.
+    """
+    return len(leaf._backward_hooks or ()) + len(leaf._post_accumulate_grad_hooks or ())
 
 
 def received_sizes(node: object) -> tuple[tuple[int, ...], ...]:

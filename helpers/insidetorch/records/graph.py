@@ -55,7 +55,8 @@ class Node:
     `edges` has an entry for each input of the forward operator, None where no gradient is needed.
     `age` ranks the nodes by sequence number, 0 the first that was made; None for AccumulateGrad,
     which keeps no order. `outputs` gives the sizes of the gradients that the node receives, one for
-    each output of the operator. `leaf` names the tensor of an AccumulateGrad node, "" elsewhere.
+    each output of the operator. `leaf` names the tensor of an AccumulateGrad node, "" elsewhere;
+    `hooks` counts those that are set on it.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Node:
     saved: tuple[Saved, ...] = ()
     leaf: str = ""
     leaf_sizes: Sizes = ()
+    hooks: int = 0
     place: Place | None = None
     module: str = ""
 
