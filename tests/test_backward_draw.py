@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from insidetorch import BackwardStepper
-from insidetorch.draw.backward import backward_text, step_sentence, step_svg
+from insidetorch.draw.backward import backward_text, gradient_text, step_sentence, step_svg
 from insidetorch.observe.backward import record_backward
 
 
@@ -56,7 +56,9 @@ def test_the_picture_shows_the_queue_of_the_step():
         for node, more in step.missing:
             assert nodes[node] == f"waits for {more}"
         for before in record.steps[:number]:
-            assert nodes[before.node] == "has run"
+            received = gradient_text(before.received[0])
+            said = f"got {received}" if len(received) <= 10 else "has run"
+            assert nodes[before.node] == said
 
 
 def test_boxes_stay_where_they_are_from_step_to_step():
@@ -93,7 +95,7 @@ def test_of_a_large_pass_the_picture_shows_where_the_engine_is():
         stepper.step.value = number
         found = re.findall('data-say="([^"]*)"', stepper.view.svg)
         assert len(found) <= 60 and sum("runs now" in say for say in found) == 1
-        assert sum("has run" in say for say in found) == min(number - 1, 8)
+        assert sum("; got [1]" in say for say in found) == min(number - 1, 8)
     assert "and 641 more steps" in repr(stepper)
 
 

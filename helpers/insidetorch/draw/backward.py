@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..records import Backward, BackwardStep, Gradient, Node
 from .backward_remarks import remarks
 from .folding import MOST_UNFOLDED, items_of
-from .graph import draw_items
+from .graph import WIDEST_NOTE, draw_items
 from .svg import Canvas
 from .text import count, value_text
 from .theme import MARGIN
@@ -86,10 +86,16 @@ def _notes(record: Backward, number: int) -> dict[int, tuple[str, str]]:
     """The kind of box and the word for each node at this step."""
     step = record.steps[number]
     notes = {node.number: ("free", "") for node in record.graph.nodes}
-    notes |= {ran.node: ("used", "has run") for ran in record.steps[:number]}
+    notes |= {ran.node: ("used", _has_run(ran)) for ran in record.steps[:number]}
     notes |= {node: ("part", f"waits for {more}") for node, more in step.missing}
     notes |= {node: ("part", f"ready, place {k}") for k, node in enumerate(step.ready)}
     return notes | {step.node: ("new", "runs now")}
+
+
+def _has_run(step: BackwardStep) -> str:
+    """That a node has run, and what it received if that is short enough for its box."""
+    received = " and ".join(map(gradient_text, step.received))
+    return f"got {received}" if received and len(received) + 4 <= WIDEST_NOTE else "has run"
 
 
 def _near(record: Backward, number: int) -> set[int]:
