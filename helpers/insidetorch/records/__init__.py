@@ -17,6 +17,7 @@ from .memory import GraphCost, Holder, Holders
 from .operators import OperatorCount
 from .passes import Leaf, OptimizerStep, Pass, Passes
 from .steps import Place, Step, Steps
+from .trace import Operand, Trace, Traced
 from .tracking import Tracked
 from .viewing import ViewRule
 from .writing import Reader, Write
@@ -45,6 +46,7 @@ __all__ = [
     "LedgerLine",
     "Member",
     "Node",
+    "Operand",
     "OperatorCount",
     "OptimizerStep",
     "Part",
@@ -57,6 +59,8 @@ __all__ = [
     "Step",
     "Steps",
     "StorageCell",
+    "Trace",
+    "Traced",
     "Tracked",
     "Value",
     "Values",

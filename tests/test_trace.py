@@ -1,0 +1,180 @@
+"""A trace names every operator, and counts the bytes that it has to read and write."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from insidetorch.observe.trace import trace
+
+
+def tensors():
+    base = torch.arange(96, dtype=torch.float32)
+    return {
+        "a": base[:48].view(6, 8),
+        "b": base[48:].view(6, 8),
+        "c": torch.ones(6, 8),
+        "row": torch.ones(8),
+        "wide": torch.ones(1, 8).expand(6, 8),
+        "half": torch.ones(6, 16)[:, ::2],
+        "windows": torch.arange(20.0).unfold(0, 5, 3),
+        "ids": torch.tensor([3, 1, 3]),
+        "mask": torch.arange(48).view(6, 8) % 3 == 0,
+        "double": torch.ones(6, 8, dtype=torch.float64),
+    }
+
+
+EXPRESSIONS = [
+    "a * b + c",
+    "torch.addcmul(c, a, b)",
+    "a * a",
+    "a + a.t().reshape(6, 8)",
+    "a.add_(b)",
+    "a[:3].mul_(b[3:])",
+    "a[0:4] + a[2:6]",
+    "torch.add(a, b, out=c)",
+    "torch.mul(a, a, out=a)",
+    "a + row",
+    "a + wide",
+    "wide.sum()",
+    "wide + wide",
+    "half.exp()",
+    "half * half.t().t()",
+    "windows.sum(0)",
+    "windows * 2",
+    "c.copy_(a)",
+    "c.zero_()",
+    "c.fill_(3)",
+    "a.t().contiguous()",
+    "a.double() + double",
+    "a > b",
+    "torch.where(mask, a, b)",
+    "torch.cat([a, b, a])",
+    "a @ b.t()",
+    "a.softmax(-1)",
+    "torch.relu_(a)",
+    "a.sum() / a.numel()",
+    "(a * b).tanh().mul_(c).sum(1)",
+    "a.view(8, 6).t()[1:]",
+    "torch.zeros(4, 4)",
+]
+
+
+VIEWS = ("t", "view", "expand", "slice", "detach", "unfold", "_unsafe_view", "transpose")
+
+
+class Addresses(TorchDispatchMode):
+    """What each operator has to read, by listing every byte of its arguments."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        values = [*args, *kwargs.values()]
+        given = [t for v in values for t in (v if isinstance(v, list | tuple) else [v])]
+        given = [t for t in given if isinstance(t, torch.Tensor)]
+        only_written = [kwargs.get("out")]
+        if op.__name__.split(".")[0] in ("copy_", "zero_", "fill_"):
+            only_written.append(args[0])
+        read = set()
+        for t in given:
+            if not any(t is w for w in only_written):
+                read |= addresses(t)
+        result = op(*args, **kwargs)
+        name = op.__name__.split(".")[0]
+        if name not in VIEWS:
+            self.read.append((name, len(read)))
+        return result
+
+
+def addresses(t):
+    start = t.data_ptr()
+    return {
+        start + sum(i * s for i, s in zip(index, t.stride(), strict=True)) * t.element_size() + byte
+        for index in product(*map(range, t.shape))
+        for byte in range(t.element_size())
+    }
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_bytes_read_are_the_distinct_addresses(expression):
+    with Addresses() as brute:
+        eval(expression, {"torch": torch, **tensors()})
+    found = trace(lambda: eval(expression, {"torch": torch, **tensors()}))
+    names = [one.operator.removeprefix("aten.") for one in found.found]
+    # The tensors are made anew inside the run: their own operators come first and are left out.
+    moved = [
+        (name, one.read)
+        for name, one in zip(names, found.found, strict=True)
+        if one.read or one.written
+    ]
+    assert moved[-len(brute.read) :] == brute.read
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_bytes_made_are_what_torch_allocates(expression):
+    names = {"torch": torch, **tensors()}
+    with torch.autograd.profiler.profile(profile_memory=True) as profile:
+        kept = eval(expression, names)
+    allocated = sum(event.self_cpu_memory_usage for event in profile.function_events)
+    names = {"torch": torch, **tensors()}
+    found = trace(lambda: eval(expression, names))
+    made = {one.made: one for one in found.found if one.made}
+    total = sum(one.written for one in made.values())
+    # The profiler sees what is left at the end: what is gone was made and freed.
+    assert total - sum(found.intermediates) == allocated
+    assert kept is not None
+
+
+def test_intermediates_are_the_storages_that_are_gone_at_the_end():
+    a, b, c = torch.ones(3, 1000)
+    assert trace(lambda: a * b + c).intermediates == (4000,)
+    assert trace(lambda: torch.addcmul(c, a, b)).intermediates == ()
+    assert trace(lambda: (a * b).add_(c)).intermediates == ()
+    kept = []
+    trace_of_kept = trace(lambda: kept.append(a * b) or kept[0] + c)
+    assert trace_of_kept.intermediates == () and len(kept) == 1
+
+
+def test_an_expression_in_place_moves_the_same_and_makes_nothing():
+    a, b, c = torch.ones(3, 1000)
+    plain, in_place = trace(lambda: a + b), trace(lambda: a.add_(b))
+    assert plain.moved == in_place.moved == 12_000
+    assert [one.made for one in in_place.found] == [0]
+    assert trace(lambda: torch.add(a, b, out=c)).moved == 12_000
+
+
+def test_what_runs_in_backward_is_told_with_its_node():
+    x = torch.ones(8, requires_grad=True)
+    found = trace(lambda: (x * 2).exp().sum().backward())
+    by_node = {one.operator: one.node for one in found.found if one.node}
+    assert by_node["aten.expand"] == "SumBackward0"
+    assert "MulBackward0" in [one.node for one in found.found if one.operator == "aten.mul"]
+    assert "" in [one.node for one in found.found if one.operator == "aten.mul"]
+
+
+def test_the_line_of_each_operator_is_told():
+    def step():
+        y = torch.ones(3)
+        return y * 2
+
+    found = trace(step)
+    assert [one.place.statement for one in found.found] == ["y = torch.ones(3)", "return y * 2"]
+
+
+def test_sparse_and_inference_are_counted_without_an_error():
+    sparse = torch.eye(3).to_sparse()
+    assert trace(lambda: sparse @ torch.ones(3, 2)).found
+    with torch.inference_mode():
+        found = trace(lambda: torch.ones(2, 3).reshape(6))
+    assert found.found and found.parts_unseen  # reshape arrives whole, and is told
+
+
+def test_what_the_function_raises_passes_through():
+    with pytest.raises(ZeroDivisionError):
+        trace(lambda: 1 / 0)
