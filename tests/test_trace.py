@@ -63,7 +63,17 @@ EXPRESSIONS = [
 ]
 
 
-VIEWS = ("t", "view", "expand", "slice", "detach", "unfold", "_unsafe_view", "transpose")
+VIEWS = (
+    "lift_fresh",
+    "t",
+    "view",
+    "expand",
+    "slice",
+    "detach",
+    "unfold",
+    "_unsafe_view",
+    "transpose",
+)
 
 
 class Addresses(TorchDispatchMode):
