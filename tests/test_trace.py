@@ -159,6 +159,13 @@ def test_an_expression_in_place_moves_the_same_and_makes_nothing():
     assert trace(lambda: torch.add(a, b, out=c)).moved == 12_000
 
 
+def test_what_chooses_reads_what_it_returns_and_its_indices():
+    table, ids = torch.ones(1000, 4), torch.tensor([3, 1])
+    for fn in (lambda: table[ids], lambda: table.index_select(0, ids)):
+        [one] = trace(fn).found
+        assert (one.read, one.written) == (32 + 16, 32)
+
+
 def test_what_runs_in_backward_is_told_with_its_node():
     x = torch.ones(8, requires_grad=True)
     found = trace(lambda: (x * 2).exp().sum().backward())

@@ -36,7 +36,8 @@ def trace(fn: Callable[[], object]) -> Trace:
     threads are not. A compiled function in it runs operator by operator.
     Returns a `Trace`. Bytes are those that an operator cannot do without: each distinct byte that
     its arguments read, once, however often a stride of 0 reads it, and each that it writes; none
-    for a view. What a kernel reads twice, or keeps in memory of its own, is not counted.
+    for a view. An operator that chooses, such as an index, is taken to read what it returns and its
+    indices. What a kernel reads twice, or keeps in memory of its own, is not counted.
     Whatever `fn` raises passes through.
 
     >>> a, b, c = torch.ones(3, 1000)
