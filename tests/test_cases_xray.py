@@ -4,34 +4,16 @@ from __future__ import annotations
 
 import random
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 import pytest
 import torch
-from cases_runner import CASES, RECORDS, Run, running
+from cases_looks import Look, name_of, said, said_on_twin
+from cases_runner import CASES, RECORDS, running
 
-import insidetorch
 from coursekit.hygiene import ADDRESS, PATH
 from insidetorch import families, show
-
-
-@dataclass(frozen=True)
-class Look:
-    """A call, and the words that it must say, once on the script and once on its healthy twin.
-
-    `inside` names the function in which the call is made; where it is "", that is the end of the
-    script. `twin_call` is the call on the twin where the repair is an operator, not a tensor.
-    """
-
-    case: str
-    call: str
-    says: tuple[str, ...]
-    twin_says: tuple[str, ...] = ()
-    inside: str = ""
-    twin_call: str = ""
-
 
 LOOKS = [
     Look(
@@ -179,16 +161,6 @@ ALARMS = (
 )
 
 
-def name_of(look: Look) -> str:
-    return f"{look.case} {look.call}"
-
-
-def said(run: Run, call: str) -> str:
-    """What the call says, with the public names of the package at hand."""
-    package = {name: getattr(insidetorch, name) for name in insidetorch.__all__}
-    return str(run.value(call, **package))
-
-
 def compiles(case: str) -> bool:
     """Does the script need a process of its own?"""
     return "torch.compile" in (CASES / case / "main.py").read_text(encoding="utf-8")
@@ -217,23 +189,20 @@ def test_the_script_shows_its_symptom_and_the_twin_is_healthy(case):
 
 @pytest.mark.parametrize("look", LOOKS + CONTROLS, ids=name_of)
 def test_one_call_on_the_script_says_what_is_there(look):
-    with running(CASES / look.case, watch=look.inside) as run:
-        text = said(run, look.call)
+    text = said(look)
     assert [words for words in look.says if words not in text] == []
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=name_of)
 def test_the_call_on_the_twin_says_the_opposite(look):
-    with running(CASES / look.case / "fixed", watch=look.inside) as run:
-        text = said(run, look.twin_call or look.call)
+    text = said_on_twin(look)
     assert [words for words in look.says if words in text] == []
     assert [words for words in look.twin_says if words not in text] == []
 
 
 @pytest.mark.parametrize("look", CONTROLS, ids=name_of)
 def test_a_control_raises_no_alarm(look):
-    with running(CASES / look.case, watch=look.inside) as run:
-        text = said(run, look.call)
+    text = said(look)
     assert [alarm for alarm in ALARMS if alarm in text] == []
 
 

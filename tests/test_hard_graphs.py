@@ -97,8 +97,8 @@ _OVERWRITTEN = ("overwritten after it was saved",)
 
 def test_no_hook_stays_on_a_node(monkeypatch):
     looked = []
-    plain = backward.gradient_of
-    monkeypatch.setattr(backward, "gradient_of", lambda t: looked.append(t) or plain(t))
+    plain = backward.gradients_of
+    monkeypatch.setattr(backward, "gradients_of", lambda t: looked.append(t) or plain(t))
     for name in sorted(set(HARD_GRAPHS) - {"long"}):
         t = made(name)
         try:

@@ -2,8 +2,8 @@
 # # 3 · The dynamic graph
 #
 # While your code computes values, torch writes down how they were made. That record is the graph,
-# and `backward` runs through it. A gradient that is missing is, nearly always, a place where
-# nothing was written down. So you will learn to read the record itself.
+# and `backward` runs through it. Where nothing was written down, no gradient can pass. So you will
+# learn to read the record itself.
 #
 # **Afterwards you can**
 # - look at the graph behind any tensor, and find the place where it ends too early;
@@ -80,7 +80,8 @@ net(batch).sum().backward()
 
 
 def without_gradient():
-    return tuple(sorted(n for n, p in net.named_parameters() if p.grad is None))
+    missing = [name for name, p in net.named_parameters() if p.grad is None]
+    return ", ".join(sorted(missing)) or "none"
 
 
 # %%
@@ -88,10 +89,10 @@ predict(
     "3.3",
     "The output depends on all three layers. Which parameters have no gradient after `backward()`?",
     {
-        (): "Read forward again: `.detach()` ends the record of how the gate was computed.",
-        ("middle.bias", "middle.weight"): "The gate is computed from them, and detach() drops the "
+        "none": "Read forward again: `.detach()` ends the record of how the gate was computed.",
+        "middle.bias, middle.weight": "The gate is computed from them, and detach() drops the "
         "record of how.",
-        ("first.bias", "first.weight", "middle.bias", "middle.weight"): "first has two ways to the "
+        "first.bias, first.weight, middle.bias, middle.weight": "first has two ways to the "
         "loss: through the gate, which is cut, and through features, which is not.",
     },
     reveal=without_gradient,
@@ -106,9 +107,9 @@ print("changes the output, and .grad is None:", *sorted(cut))
 
 # %% [markdown]
 # There was no error, and no sign. This chapter's tool shows what was recorded. Each box is a
-# **node**; a box with a dotted border is a **leaf**, a tensor that a gradient ends in. Point at a
-# box, and the line below the picture says which line of your code made it. Write `middle` into the
-# field *mark*: no leaf lights up. Then mark `first`: two do.
+# **node**; a box with a dotted border is a **leaf** that requires a gradient: there it ends. Point
+# at a node, and the line below the picture says which line of your code made it. Write `middle`
+# into the field *mark*: no leaf lights up. Then mark `first`: two do.
 
 # %%
 from insidetorch import ForwardRecorder
@@ -119,7 +120,7 @@ GraphExplorer(loss, module=net, forward=forward)
 
 # %% [markdown]
 # The output depends on `middle` in its values. The graph does not reach it. These are two different
-# things, and keeping them apart is most of what there is to debugging gradients.
+# things. Keep them apart whenever a gradient is missing.
 #
 # ## Two lines of work
 #
@@ -137,7 +138,7 @@ print(relation(y, cut).words, "| recorded:", y.grad_fn.name(), "and", cut.grad_f
 
 # %% [markdown]
 # `grad_fn` is where a tensor's record begins: the node that was made together with it. `None` means
-# that there is no record.
+# that no recorded operator made the tensor.
 #
 # ## Nodes, edges, leaves
 
@@ -153,10 +154,11 @@ print("x:", x.grad_fn, " y:", y.grad_fn.name(), " z:", z.grad_fn.name())
 show(graph_of(z, names={"x": x}))
 
 # %% [markdown]
-# Nodes are named after the operator that made the value, with `Backward`: each knows how to turn
-# the gradient of the operator's output into those of its inputs. An **edge** leads from a node to
-# the nodes that made its inputs. It says where the gradient goes. So the graph is read from the
-# result to the leaves, against the order in which the code ran.
+# Nodes are named after the operator that made the value, with `Backward` and a digit that tells
+# variants of one operator apart: each knows how to turn the gradient of the operator's output into
+# those of its inputs. Below a name stand the sizes of the gradient that the node receives. An
+# **edge** leads from a node to the nodes that made its inputs. It says where the gradient goes. So
+# the graph is read from the result to the leaves, against the order in which the code ran.
 #
 # > **What is often said.** "Every tensor that needs a gradient has a `grad_fn`", and "from `z` you
 # > find `y`, and then `x`".
@@ -171,23 +173,12 @@ assert node.name() == "torch::autograd::AccumulateGrad" and node.variable is x
 print("grad_fn of x:", x.grad_fn, "| the node that fills x.grad:", node.name())
 
 # %% [markdown]
-# `x` was made by nobody: it is a leaf. Its node is `AccumulateGrad`, whose only work is to put what
-# arrives into `x.grad`. It is made when the leaf is first used.
-
-# %% tags=["claim:24"]
-doubled = torch.tensor([2.0], requires_grad=True) * 2
-w = torch.ones(1, requires_grad=True)
-product, total = doubled * w, doubled + w
-leaf_node = product.grad_fn.next_functions[0][0].next_functions[0][0]
-
-assert product.grad_fn._saved_self is doubled  # a product keeps what it was made of
-assert not [name for name in dir(total.grad_fn) if name in ("_saved_self", "_saved_other")]
-assert leaf_node.variable.item() == 2.0  # and a leaf hangs on its own node
-print("a product's node keeps the tensor itself, a sum's node keeps none of its inputs")
+# No operator made `x`: it is a leaf. Its node is `AccumulateGrad`, whose only work is to put what
+# arrives into `x.grad`.
 
 # %% [markdown]
-# From a result you find *nodes*. A tensor in between you find only where a node kept it. What a
-# node keeps is the next question. First another one: how many nodes does one line make?
+# And `y`? From `z` you find the *node* of `y`, and whether you find the tensor depends on what
+# nodes keep, the next question but one. First: how many nodes does one line make?
 
 # %%
 layer = nn.Linear(2, 3)
@@ -230,7 +221,7 @@ print("layer(batch):", ", ".join(of_linear), "| detach(), argmax(): no node")
 def kept_by(fn, *others):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     [root, *_] = graph_of(fn(x * 1, *others)).nodes
-    return tuple(saved.name for saved in root.saved if saved.is_tensor)
+    return " and ".join(saved.name for saved in root.saved if saved.is_tensor) or "nothing"
 
 
 # %%
@@ -239,10 +230,10 @@ predict(
     "What does the node of `x * torch.ones(2)` keep, if x requires a gradient and the ones do not? "
     "(Its two inputs are called `self` and `other`.)",
     {
-        ("other", "self"): "Both would be kept if both needed a gradient. That of x needs only the "
+        "other and self": "Both would be kept if both needed a gradient. That of x needs only the "
         "other factor.",
-        ("other",): "The gradient of x is what arrives, times the other factor.",
-        ("self",): "The gradient of x does not depend on x.",
+        "other": "The gradient of x is what arrives, times the other factor.",
+        "self": "The gradient of x does not depend on x.",
     },
     reveal=lambda: kept_by(lambda x: x * torch.ones(2)),
 )
@@ -257,12 +248,27 @@ for name, fn in {
     "x.relu()": torch.relu,
     "x * x": lambda x: x * x,
 }.items():
-    print(f"{name:8} keeps", ", ".join(kept_by(fn)) or "nothing")
+    print(f"{name:8} keeps {kept_by(fn)}")
 
 # %% [markdown]
-# **Where it lives in PyTorch.** The formulas come with your installation. Where a formula says
-# `self`, the node keeps the input; where it says `result`, it keeps the output. `grad` is what
-# arrives.
+# So from a result you find nodes, and a tensor in between only where a node kept it. (A node's
+# attribute `_saved_self` gives what it keeps under the name `self`.)
+
+# %% tags=["claim:24"]
+doubled = torch.tensor([2.0], requires_grad=True) * 2
+w = torch.ones(1, requires_grad=True)
+product = doubled * w
+leaf_node = product.grad_fn.next_functions[0][0].next_functions[0][0]
+
+assert z.grad_fn._saved_self is None  # of y * 3 one finds the node of y, and not y
+assert product.grad_fn._saved_self is doubled  # but the gradient of w needs the other factor
+assert leaf_node.variable.item() == 2.0  # and a leaf is found through its AccumulateGrad
+print("z = y * 3 keeps no y; doubled * w keeps doubled, since the gradient of w needs it")
+
+# %% [markdown]
+# **Where it lives in PyTorch.** The formulas come with your installation. Where a formula needs the
+# values of `self`, the node keeps the input, and of `result` the output. (`self.sym_sizes()` and
+# its like ask for facts only, which are noted without the tensor.) `grad` is what arrives.
 
 # %%
 from pathlib import Path
@@ -271,7 +277,7 @@ import torchgen
 
 book = Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
 rules = book.read_text(encoding="utf-8")
-for start in ("exp(", "pow.Tensor_Scalar(", "sin(", "tanh(", "relu("):
+for start in ("exp(", "pow.Tensor_Scalar(", "sin(", "tanh(", "relu(", "sum("):
     _, _, rule = rules.partition(f"- name: {start}")
     formula = next(x for x in rule.splitlines() if x.strip().startswith("self:"))
     print(f"{start[:-1]:18} {formula.strip()}")
@@ -318,9 +324,13 @@ print(ledger(lambda: gelu(values + 0)))
 print(ledger(lambda: by_hand(values + 0)))
 
 # %% [markdown]
-# One operator keeps its input. The chain by hand keeps a tensor at nearly every step: as many bytes
-# several times over, for the same values and the same gradient. (`values + 0` stands for whatever
-# computed the input; a leaf itself would be there anyway.)
+# One operator keeps its input. Written by hand, the chain keeps four tensors of 512 bytes and three
+# numbers of 8 bytes, for the same values. (`values + 0` stands for whatever computed the input; a
+# leaf itself would be there anyway.)
+#
+# Three tools count bytes, and answer three questions. The picture of a graph counts all that nodes
+# refer to. `graph_cost`, below, leaves out the parameters, which would be there anyway. `ledger`
+# counts what the step itself made.
 #
 # ## Leaf, or result?
 #
@@ -351,8 +361,8 @@ for name, t in {"converted": converted, "same": same, "scaled": scaled, "late": 
     print(f"{name:10} leaf: {t.is_leaf!s:6} requires grad: {t.requires_grad}  made by {made}")
 
 # %% [markdown]
-# `same` is a leaf, since `to` had nothing to do and returned the tensor itself. The cure is in the
-# last line: compute first, then call `requires_grad_()`. Or wrap the values in `nn.Parameter`.
+# `same` is a leaf, since `to` had nothing to do and returned the tensor itself. The cure is `late`:
+# compute first, then call `requires_grad_()`. Or wrap the values in `nn.Parameter`.
 #
 # ## Which results require a gradient?
 #
@@ -390,15 +400,15 @@ print("integers and booleans cannot require a gradient; floating point and compl
 
 # %% [markdown]
 # `round` is a trap of another kind. It *is* recorded, and its derivative is 0 nearly everywhere: a
-# gradient arrives, and it is zero. Remember that **None and zero are different answers**: nobody
-# came, or somebody came with nothing.
+# gradient arrives, and it is zero. Remember that **None and zero are different answers**: no
+# gradient arrived, or one of zeros.
 #
 # Now the whole table. Choose an operator and a mode, say what you expect, and let torch answer.
 # Find
 # 1. the operators whose result never requires a gradient, whatever you do;
 # 2. what brings recording back inside `no_grad`, and whether it does so inside `inference_mode`;
 # 3. what requires a gradient although everything is switched off;
-# 4. which rows change when you take the tick off `x requires grad`.
+# 4. which rows change when you take the tick off `x requires grad`: press *Reveal all* again.
 
 # %%
 from insidetorch import RequiresGradTable
@@ -408,17 +418,19 @@ RequiresGradTable()
 # %% [markdown]
 # ## Switching the record off
 #
-# `torch.no_grad()` stops recording. `torch.inference_mode()` stops more: its results have no
-# version counter, and no node will keep one of them, so that a later computation may fail.
-# `torch.enable_grad()` switches recording on again inside `no_grad`.
+# `torch.no_grad()` stops recording, and so does `torch.set_grad_enabled(False)`.
+# `torch.inference_mode()` stops more: the tensors that it makes anew have no version counter, and
+# no node will keep one of them, so that a later computation may fail. `torch.enable_grad()`
+# switches recording on again inside `no_grad`.
 
 # %%
 x = torch.ones(2, requires_grad=True)
 with torch.inference_mode():
     mask = torch.ones(2)
-print("a sum keeps nothing:", (x + mask).requires_grad, "| version:", layout_of(mask).version)
+print("x + mask is recorded:", (x + mask).requires_grad, "| version:", layout_of(mask).version)
 with expect_error(RuntimeError, match="Inference tensors cannot be saved for backward"):
     x * mask
+print("with a clone made outside:", (x * mask.clone()).requires_grad)
 
 # %% tags=["claim:28"]
 x = torch.ones(2, requires_grad=True)
@@ -433,8 +445,8 @@ assert layer.weight.requires_grad and recorded.requires_grad  # and two ways aro
 print("made under no_grad, and trainable:", type(layer).__name__, "and what enable_grad covers")
 
 # %% [markdown]
-# A parameter is not computed by an operator, so there is nothing to leave out. That is as well: a
-# model may be built anywhere.
+# A parameter is not computed by an operator, so there is nothing to leave out. A model may be built
+# under any mode.
 #
 # What does switching off save? Not memory as such. It makes no nodes, and where no node is, nobody
 # keeps anything.
@@ -452,6 +464,21 @@ on = ledger(step)
 assert on.made_bytes > 0 == off.made_bytes and not off.kept
 print("recorded:", on.sentence)
 print("no_grad: ", off.sentence)
+
+# %% [markdown]
+# One thing is not cut. A *view* made under `no_grad` computes no new values, and it still says
+# `requires_grad=True`. What is computed from it later is recorded, and its edges lead nowhere: no
+# error, and no gradient. So `requires_grad` alone proves little. Ask which leaves the graph
+# reaches.
+
+# %%
+x = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    part = x[:2]
+later = (part * 3).sum()
+later.backward()
+print("requires_grad:", part.requires_grad, later.requires_grad, "| gradient:", x.grad, end=" ")
+print("| leaves reached:", len(graph_of(later).leaves))
 
 # %% [markdown]
 # The mode is a property of the thread, not of a block of text: another thread has its own.
@@ -562,7 +589,8 @@ print("behind the product:", ", ".join(names))
 # ## Another input, another graph
 #
 # Nobody declares a graph. It is what your code left behind in this one run. So `if` and `for` need
-# no counterpart in torch: the branch that ran has nodes, the other has none.
+# no counterpart in torch: the branch that ran has nodes, the other has none. Move the slider: which
+# x gives the most nodes, and which lines leave none?
 
 
 # %%
@@ -599,8 +627,9 @@ print({given: len(found) for given, found in names.items()}, "nodes")
 #
 # ## A write rewrites the graph
 #
-# An operation in place gives the *same tensor* a new node, which points at the old one. No cycle
-# comes about: the old node is still there, for the old value.
+# With recording on, an operation in place gives the *same tensor* a new node, which points at the
+# old one. No cycle comes about: the old node is still there, for the old value. Under `no_grad` the
+# values change and the record does not.
 
 # %%
 b = torch.ones(4, requires_grad=True) * 2
@@ -621,9 +650,10 @@ print("base:", b.grad_fn.name().removeprefix("torch::autograd::"), "| view:", vi
 show(graph_of(b.sum()))
 
 # %% [markdown]
-# So you may fill a tensor piece by piece and the gradient is right, as long as nobody keeps what
-# you overwrite. Not allowed is a write into a leaf that requires a gradient, or into a view of one:
-# its record would begin in the middle.
+# The view has a new record too: it now reads from the rewritten base. So you may fill a tensor
+# piece by piece and the gradient is right, as long as nobody keeps what you overwrite. Not allowed
+# is a write into a leaf that requires a gradient, or into a view of one: it would be a result then,
+# and no longer the leaf whose `.grad` is filled.
 
 # %%
 weight = torch.ones(3, requires_grad=True)
@@ -657,7 +687,7 @@ predict(
         1.0: "y was written to after retain_grad(), and retain_grad follows the tensor to its "
         "newest version. The gradient of a sum is 1.",
         3.0: "That is the gradient of the value before mul_(3), an older version of y.",
-        4.0: "That is the derivative of x ** 2 at 2.",
+        12.0: "That is the gradient of x.",
     },
     reveal=lambda: y.grad.item(),
 )
@@ -677,9 +707,9 @@ assert y.grad is None  # it passed through and was never put into .grad
 print("hook saw", seen, "| retain_grad before:", kept.grad.tolist(), "| after:", y.grad)
 
 # %% [markdown]
-# A **hook** is a function that is called with the gradient of a tensor when it is there. It belongs
-# to the version at which it was set, other than `retain_grad`. A hook can also replace the gradient
-# by returning another one; returning nothing changes nothing.
+# A **hook** is a function that is called with the gradient of a tensor when it is there. It stays
+# with the version at which it was set; `retain_grad` follows the tensor. A hook can also replace
+# the gradient by returning another one; returning nothing changes nothing.
 #
 # If you only need the place in the graph and not the values, keep a `GradientEdge`. The tensor can
 # be freed, and the gradient can still be asked for.
@@ -695,8 +725,9 @@ print("gradient of what has no name any more:", torch.autograd.grad(loss, edge)[
 # %% [markdown]
 # ## How long a graph lives
 #
-# A tensor holds its node, a node holds the nodes behind it and what they keep. Nothing else holds a
-# graph. When the last tensor in front of it goes, all of it goes.
+# A tensor holds its node, and a node holds the nodes behind it and what they keep. A graph lives as
+# long as something holds one of its nodes: a tensor, the node itself (`y.grad_fn` in a variable),
+# or a `GradientEdge`. When the last of them goes, what only it reached goes too.
 #
 # > **What is often said.** "Validation without `no_grad` makes memory climb until it runs out."
 #
@@ -737,8 +768,9 @@ for way, count in alive.items():
     print(f"{way:18} {count} of 4 graphs alive")
 
 # %% [markdown]
-# Recording during validation costs the memory of *one* step, and time. It climbs only where
-# something is kept: a list of losses, an attribute, or a total.
+# Recording during validation costs time, and the memory of *one* graph (of two for a moment, while
+# `loss` still names the last one and the next is computed). It climbs only where something is kept:
+# a list of losses, an attribute, or a total.
 
 # %%
 from insidetorch import graph_cost
@@ -749,8 +781,9 @@ for number in range(3):
     print(f"after step {number + 1}:", graph_cost(total))
 
 # %% [markdown]
-# `total` looks like a number. It is a tensor with the graphs of all steps behind it. Write
-# `total += loss.item()`. And who holds a graph that you know nothing of? `graph_holders` looks.
+# `total` looks like a number. It is a tensor with the graphs of all steps behind it. Write `total
+# += loss.item()`. And who holds a graph that you know nothing of? `graph_holders` looks. What one
+# container holds it counts together.
 
 # %%
 from insidetorch import graph_holders
@@ -768,7 +801,8 @@ print(f"… and {len(found) - 3} more: every result of this notebook that still 
 # ## When it bites
 #
 # **A list becomes a tensor, and a new leaf.** `torch.tensor` copies numbers. Where they came from,
-# it does not know. `torch.stack` is an operator, and it is recorded.
+# it does not know. torch warns of it once, and the warning is soon lost in a log. `torch.stack` is
+# an operator, and it is recorded.
 
 # %%
 import warnings
@@ -781,7 +815,7 @@ print("torch.tensor:", rebuilt.requires_grad, "| torch.stack:", torch.stack(part
 
 # %% [markdown]
 # **The total hides a dead term.** With two terms, one of them without a record, `backward` raises
-# nothing: the other one is enough. Ask each term.
+# nothing: the other one is enough. Ask each term, and which leaves it reaches.
 
 # %%
 alive_term = net(batch).mean()
@@ -818,7 +852,7 @@ print("in eval mode a result requires a gradient:", body.eval()(batch).requires_
 # - Comparisons, argmax, integers, `detach` and `no_grad` end the record. `round` keeps it and gives
 #   zeros.
 # - `detach` cuts at one place. `no_grad` switches a thread, and a waiting generator leaves it off.
-# - A graph lives as long as somebody holds a tensor in front of it.
+# - A graph lives as long as somebody holds a tensor, or a node, in front of it.
 #
 # ## Symptoms of this chapter
 

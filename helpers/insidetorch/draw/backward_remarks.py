@@ -18,10 +18,12 @@ def remarks(record: Backward) -> list[str]:
     return [*_start(record), *_empty_means(record), *_not_finite(record), *_returned(record)]
 
 
-def node_text(node: Node) -> str:
-    """A node by its name, or its leaf, with the line that made it."""
+def node_text(node: Node, *, formula: Place | None = None) -> str:
+    """A node by its name, or its leaf, with the line that made it, and that of its formula."""
     name = (node.leaf or "a leaf") if node.is_leaf else node.name
-    return f"{name} (made by {node.place})" if is_known(node.place) else name
+    lines = [f"made by {node.place}"] if is_known(node.place) else []
+    lines += [f"its backward: {formula}"] if is_known(formula) else []
+    return f"{name} ({'; '.join(lines)})" if lines else name
 
 
 def is_known(place: Place | None) -> bool:
@@ -152,15 +154,13 @@ def _returned(record: Backward) -> Iterator[str]:
         if step.returned is None or not any(step.received):
             continue
         node = record.graph.nodes[step.node]
-        targets = [record.graph.nodes[edge.target] for edge in node.edges if edge is not None]
         edges = [edge for edge in node.edges if edge is not None]
-        who = f"The backward of {node_text(node)}"
-        if is_known(step.formula):
-            who += f" ends at {step.formula}. It"
+        who = node_text(node, formula=step.formula)
         if step.returned == ():
             yield f"{who} returns None, as a function without a return statement does."
             continue
-        for edge, target, gradient in zip(edges, targets, step.returned, strict=False):
+        for edge, gradient in zip(edges, step.returned, strict=False):
+            target = record.graph.nodes[edge.target]
             if gradient is None:
                 yield f"{who} returns no gradient for {node_text(target)}."
                 continue

@@ -75,7 +75,7 @@ def opened_at_first(graph: Graph) -> tuple[str, ...]:
 def _opened(order: Sequence[Node], signs: dict[int, int]) -> tuple[str, ...]:
     opened: list[str] = []
     tried: set[str] = set()
-    while True:
+    while any(node.module for node in order):
         items = _folded(order, signs, opened)
         closed = [
             (len(item.nodes) // item.times, item.modules[0])
@@ -83,11 +83,12 @@ def _opened(order: Sequence[Node], signs: dict[int, int]) -> tuple[str, ...]:
             if item.modules and pattern(item.modules[0]) not in tried
         ]
         if not closed:
-            return tuple(opened)
+            break
         module = max(closed, key=lambda found: found[0])[1]
         tried.add(pattern(module))
         if len(_folded(order, signs, [*opened, module])) <= MOST_UNFOLDED:
             opened.append(module)
+    return tuple(opened)
 
 
 @lru_cache(maxsize=4096)
@@ -195,12 +196,12 @@ def _repeat(signs: Sequence[int], start: int) -> tuple[int, int]:
     """The step that is repeated most from here on: its length, and how often; (1, 1) for none."""
     best = (1, 1)
     for step in range(1, min(_LONGEST, (len(signs) - start) // _FEWEST_REPEATS) + 1):
+        if 1 < step <= best[0] * best[1] and step % best[0] == 0:
+            continue  # several steps of the best in a row: they end where it ends
         end = start + step
         while end < len(signs) and signs[end] == signs[end - step]:
             end += 1
         times = (end - start) // step
         if times >= _FEWEST_REPEATS and times * step > best[0] * best[1]:
             best = (step, times)
-            if start + times * step == len(signs):  # no longer step covers more
-                break
     return best

@@ -95,6 +95,8 @@ def _order(rows: list[list[int]], above: list[list[int]], below: list[list[int]]
         down = sweep % 2 == 0
         near = above if down else below
         for row in rows[1:] if down else rows[-2::-1]:
+            if len(row) == 1:
+                continue
             means = {
                 node: sum(place[other] for other in near[node]) / len(near[node])
                 if near[node]
@@ -133,6 +135,8 @@ def _apart(wanted: list[float], room: list[float]) -> list[float]:
 
     Least squares by pooling neighbours that are too close, from left to right.
     """
+    if len(room) == 1:
+        return wanted
     before, offset = [], 0.0
     for k, width in enumerate(room):
         offset += (room[k - 1] + width) / 2 if k else 0.0

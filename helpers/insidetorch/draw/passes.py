@@ -8,7 +8,7 @@ from ..records import Gradient, OptimizerStep, Pass, Passes
 from .backward import gradient_text
 from .backward_remarks import is_known, node_text, remarks
 from .graph_text import saved_text
-from .passes_remarks import between_passes
+from .passes_remarks import between_passes, passes_named
 from .text import count
 
 _MOST_PASSES = 12
@@ -22,7 +22,7 @@ def passes_sentence(found: Passes) -> str:
     steps = len(found.events) - n
     text = f"{n:,} backward {'pass' if n == 1 else 'passes'}, {count(steps, 'optimizer step')}."
     if found.unseen:
-        text += f" {found.unseen:,} more, in other threads or from no tensor, could not be seen."
+        text += f" {found.unseen:,} more, in another thread or from a GradientEdge, not seen."
     if found.error:
         text += f" Then it raised {found.error.removesuffix('.')}"
         text += f", at {found.error_place}" if is_known(found.error_place) else ""
@@ -52,7 +52,7 @@ def passes_text(found: Passes) -> str:
 
 
 def _skipped(passes: int) -> list[str]:
-    return [f"and {count(passes, 'more pass')}{'es' * (passes > 1)}"] if passes else []
+    return [f"and {passes:,} more {'pass' if passes == 1 else 'passes'}"] if passes else []
 
 
 def _at(event: Pass | OptimizerStep) -> str:
@@ -93,8 +93,7 @@ def _again(one: Pass) -> Iterator[str]:
         return
     nodes = [one.backward.graph.nodes[number] for number in one.again]
     youngest = max(nodes, key=lambda node: node.age)
-    earlier = sorted(set(one.again.values()))
-    which = f"pass {earlier[0]}" if len(earlier) == 1 else f"passes {_listed(earlier)}"
+    which = passes_named(sorted(set(one.again.values())))
     text = f"{count(len(nodes), 'node')} of this graph ran before, in {which}"
     text += f"; the youngest was made by {youngest.place}." if is_known(youngest.place) else "."
     saved = [saved for node in nodes for saved in node.saved]
@@ -119,9 +118,3 @@ def _error(one: Pass) -> Iterator[str]:
     if len(wrong) > _MOST_OVERWRITTEN:
         yield f"and {len(wrong) - _MOST_OVERWRITTEN:,} more"
     yield f"it raised: {record.error}"
-
-
-def _listed(numbers: list[int]) -> str:
-    if len(numbers) > 5:
-        return f"{', '.join(map(str, numbers[:3]))} and {len(numbers) - 3:,} more"
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

@@ -9,23 +9,34 @@ from ..records import BackwardStep, Gradient, Node, OptimizerStep, Pass, Passes
 from .backward_remarks import averaged, is_known
 from .text import value_text
 
-_MOST_NUMBERS = 8
+_MOST_NUMBERS = 6
 
 
 def between_passes(found: Passes) -> Iterator[str]:
     """Gradients that no step used, and means that were added up; a sentence each."""
     if cleared := list(_cleared(found)):
-        numbers = ", ".join(map(str, cleared[:_MOST_NUMBERS]))
-        more = f" and {len(cleared) - _MOST_NUMBERS:,} more" * (len(cleared) > _MOST_NUMBERS)
         yield (
-            f"Before pass {numbers}{more} .grad was cleared, and no optimizer step had used what "
-            "an earlier pass had left there."
+            f"Before {passes_named(cleared)} .grad was cleared, and no optimizer step had used "
+            "what an earlier pass had left there."
         )
     if left := _after_the_last_step(found):
         which = "1 more pass: no step has used its" if left == 1 else ""
         which = which or f"{left:,} more passes: no step has used their"
         yield f"After the last optimizer step came {which} gradients."
     yield from _unequal_means(found)
+
+
+def passes_named(numbers: list[int]) -> str:
+    """
+    >>> passes_named([2]), passes_named([2, 3, 4]), passes_named([*range(9)])
+    ('pass 2', 'passes 2, 3 and 4', 'passes 0, 1, 2, 3, 4, 5 and 3 more')
+    """
+    if len(numbers) == 1:
+        return f"pass {numbers[0]}"
+    last = str(numbers[-1])
+    if len(numbers) > _MOST_NUMBERS:
+        numbers, last = numbers[: _MOST_NUMBERS + 1], f"{len(numbers) - _MOST_NUMBERS:,} more"
+    return f"passes {', '.join(map(str, numbers[:-1]))} and {last}"
 
 
 def _cleared(found: Passes) -> Iterator[int]:

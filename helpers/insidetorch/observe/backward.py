@@ -82,12 +82,15 @@ class Recorder:
         self.seen: list[dict[str, object]] = []  # what each step so far is made of
         self._nodes = nodes  # a leaf that is the root itself does not keep its node alive
         self._hooks = []
+        self._pass: int | None = None
         for number, node in enumerate(nodes):
             self._hooks.append(node.register_prehook(self._before(number, node)))
             self._hooks.append(node.register_hook(self._after(number, node)))
 
     def note_returned(self, returned: tuple[object, ...], formula: Place | None) -> None:
         """What the formula of the node that runs now has returned, and from which line."""
+        if not self._is_this_pass():
+            return
         tensors = [one if isinstance(one, torch.Tensor) else None for one in returned]
         self.seen[-1] |= {"returned": gradients_of(tensors), "formula": formula}
 
@@ -96,10 +99,19 @@ class Recorder:
             hook.remove()
         self._nodes = []
 
+    def _is_this_pass(self) -> bool:
+        """Other passes have leaves in common with it: those inside of it, and in other threads."""
+        running = private_nodes.running_pass()
+        if self._pass is None:
+            self._pass = running
+        return running == self._pass
+
     def _before(self, number: int, node: object):
         leaf = getattr(node, "variable", None)
 
         def see(received: tuple[torch.Tensor | None, ...]) -> None:
+            if not self._is_this_pass():
+                return
             held = () if leaf is None else (private.grad(leaf),)
             found = gradients_of((*received, *held))
             step = {"node": number, "received": found[: len(received)], "sent": ()}
@@ -111,6 +123,8 @@ class Recorder:
         leaf = getattr(node, "variable", None)
 
         def see(sent: tuple[torch.Tensor | None, ...], _received: object) -> None:
+            if not self._is_this_pass():
+                return
             # Nodes of one thread run one after the other: the last step is this node's.
             if leaf is None:
                 self.seen[-1]["sent"] = gradients_of(sent)

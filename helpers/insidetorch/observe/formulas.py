@@ -65,7 +65,7 @@ def _for_edges(node: object, returned: object) -> tuple[object, ...]:
 
 
 def _returns_at(formula: Callable) -> Place | None:
-    """The line of the user's on which a formula returns, or where it begins if there are more."""
+    """The line of the user's on which a formula returns; its first if it returns on several."""
     code = getattr(inspect.unwrap(formula), "__code__", None)
     if code is None or not is_users(code.co_filename):
         return None
@@ -74,5 +74,9 @@ def _returns_at(formula: Callable) -> Place | None:
         for step in dis.get_instructions(code)
         if step.opname in ("RETURN_VALUE", "RETURN_CONST")
     }
-    line = returns.pop() if len(returns) == 1 else code.co_firstlineno
-    return place_of(code.co_filename, line)
+    if len(returns) == 1:
+        return place_of(code.co_filename, returns.pop())
+    place = place_of(code.co_filename, code.co_firstlineno)
+    while place.statement.startswith("@"):
+        place = place_of(code.co_filename, place.line + 1)
+    return place

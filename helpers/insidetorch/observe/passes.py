@@ -32,8 +32,8 @@ def record_passes(
     Returns `Passes`: every call of `Tensor.backward` and `torch.autograd.backward`, with what its
     nodes received and sent and what `.grad` held before and after, and every step of an optimizer.
     Passes in other threads, and from a GradientEdge, are counted only; `torch.autograd.grad` is
-    none. `fn` does what it does without recording. What it raises is not raised: it is part of the
-    record.
+    none. `fn` does what it does without recording, a compiled function operator by operator. What
+    it raises is not raised: it is part of the record.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> both = record_passes(lambda: [(x * 2).sum().backward() for _ in range(2)])

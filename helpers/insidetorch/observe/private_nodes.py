@@ -9,6 +9,7 @@ import torch
 
 NAMES = (
     "torch._C._current_autograd_node",
+    "torch._C._current_graph_task_id",
     "torch.autograd._get_sequence_nr",
     "torch.Tensor._backward_hooks",
     "torch.Tensor._post_accumulate_grad_hooks",
@@ -19,6 +20,11 @@ def running_node() -> str:
     """The name of the graph's node that the engine runs now on this thread; "" outside of it."""
     node = torch._C._current_autograd_node()
     return "" if node is None else node.name()
+
+
+def running_pass() -> int:
+    """Which backward pass runs now on this thread? Each call has its number; -1 outside of all."""
+    return torch._C._current_graph_task_id()
 
 
 def sequence_nr(node: object) -> int:

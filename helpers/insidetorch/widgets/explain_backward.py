@@ -22,8 +22,8 @@ def explain_backward(
     Args: as for `insidetorch.observe.passes.record_passes`.
     Returns a `Picture` without a picture, whose text names for each pass its line, what every leaf
     receives and what `.grad` held before and holds after; where NaN begins, what the engine summed,
-    which nodes ran before; and between passes, gradients that no optimizer step has used. What the
-    code raises is told, not raised.
+    which nodes ran before; and between passes, gradients that no optimizer step has used, and means
+    over unequal numbers that were added up. What the code raises is told with its line, not raised.
 
     >>> w = torch.nn.Parameter(torch.ones(1))
     >>> print(explain_backward(lambda: (w * 2).sum().backward(), names={"w": w}).alt)
