@@ -76,8 +76,8 @@ LOOKS = [
         ("3 backward passes, 3 optimizer steps.",),
     ),
     Look("060", "graph_holders(names)", ("`loss` holds a graph: 253 nodes",)),
-    Look("062", "graph_holders(names)", ("`outputs[0]` (of 20) holds a graph",)),
-    Look("064", "graph_holders(names)", ("`rec.acts[0]` (of 30) holds a graph",)),
+    Look("062", "graph_holders(names)", ("`outputs[0]` and 19 more beside it hold graphs",)),
+    Look("064", "graph_holders(names)", ("`rec.acts[0]` and 29 more beside it hold graphs",)),
     Look(
         "081",
         "show(graph_of(online.last))",

@@ -35,7 +35,7 @@ def test_only_lines_that_ran_leave_nodes():
         while y < 10:
             y, turns = y * y + 1, turns + 1
         assert left.get("y = y * y + 1", ()) == ("MulBackward0", "AddBackward0") * turns
-        assert float(branch.result) == pytest.approx(y.item())
+        assert float(branch.result) == pytest.approx(y.item(), rel=1e-3)
         inner = [node for node in branch.graph.nodes if not node.is_leaf]
         assert sum(len(nodes) for nodes in left.values()) == len(inner)
 

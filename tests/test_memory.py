@@ -404,7 +404,7 @@ def test_the_answer_is_the_same_each_time_and_long_ones_are_cut(trainer):
 def test_what_was_left_out_is_told():
     one = Holder("name", "loss", GraphCost(3, 1, 8), "Let go.", 2)
     assert str(Holders((one,), whole=False)).splitlines() == [
-        "`loss` (of 2) holds a graph: 3 nodes, 8 bytes kept. Let go.",
+        "`loss` and 1 more beside it hold graphs: 3 nodes, 8 bytes kept. Let go.",
         "There was too much to look at: some holders are not listed.",
     ]
 
@@ -496,7 +496,7 @@ def test_a_failed_cell_keeps_its_variables_until_the_next_error(kernel):
 def test_the_text_of_a_notebook_has_no_numbers_of_cells(kernel):
     kernel("losses = [x.exp().sum() for _ in range(40)]\nlosses[-1]")
     said = kernel(HELD)
-    assert "`losses[0]` (of 40) holds a graph: 81 nodes, 160,000 bytes kept." in said
+    assert "`losses[0]` and 39 more beside it hold graphs: 81 nodes, 160,000 bytes kept." in said
     assert "Out[" not in said and "In[" not in said and "0x" not in said
     kernel("%reset -f out")
     kernel("del losses")

@@ -269,7 +269,8 @@ points = 2
 # One operator runs under some modes. Does its result require a gradient? Return True or False.
 #
 # - `op` is a key of `operators` below. All inputs are float32 tensors.
-# - `flags` says of each input whether it requires a gradient, such as `(True, False)`.
+# - `flags` says of each input whether it requires a gradient, such as `(True, False)`;
+#   `()` is an operator without inputs.
 # - `modes` are the contexts around the operator, the outermost first, such as
 #   `("no_grad", "enable_grad")`; `()` is none at all. There are `"no_grad"`, `"enable_grad"`,
 #   `"inference_mode"` and `"set_grad_enabled(False)"`.
@@ -1194,11 +1195,11 @@ def raises(formula, written):
 from itertools import product
 
 
-def look_up(name, written):
-    return raises(formulas[name], written)
+def look_up(name, formula, written):
+    return raises(formula, written)
 
 
-def torch_raises(name, written):
+def torch_raises(name, formula, written):
     x = torch.tensor([0.25, 0.5], requires_grad=True).clone()
     result = functions[name](x)
     {"self": x, "result": result}[written].add_(1)
@@ -1209,7 +1210,9 @@ def torch_raises(name, written):
     return False
 
 
-cases = list(product(functions, ("self", "result")))
+cases = [
+    (name, formulas[name], written) for name, written in product(functions, ("self", "result"))
+]
 check("3.6", look_up, cases, torch_says=torch_raises, by_hand=raises)
 
 

@@ -13,7 +13,7 @@
 # - read a gradient in the middle of the graph;
 # - say why a graph is still alive, and who holds it.
 #
-# **Time** 60 minutes. **Before this** [chapter 2](02_views.ipynb): views, writes in place, version
+# **Time** 75 minutes. **Before this** [chapter 2](02_views.ipynb): views, writes in place, version
 # counters.
 
 # %%
@@ -156,9 +156,11 @@ show(graph_of(z, names={"x": x}))
 # %% [markdown]
 # Nodes are named after the operator that made the value, with `Backward` and a digit that tells
 # variants of one operator apart: each knows how to turn the gradient of the operator's output into
-# those of its inputs. Below a name stand the sizes of the gradient that the node receives. An
-# **edge** leads from a node to the nodes that made its inputs. It says where the gradient goes. So
-# the graph is read from the result to the leaves, against the order in which the code ran.
+# those of its inputs. Below a name stand the sizes of the gradient that the node receives. A node
+# has an **edge** for each input of its operator: it leads to the node that made that input, and
+# says where the gradient goes. (*no gradient* in the text form stands for an input that needs
+# none.) So the graph is read from the result to the leaves, against the order in which the code
+# ran.
 #
 # > **What is often said.** "Every tensor that needs a gradient has a `grad_fn`", and "from `z` you
 # > find `y`, and then `x`".

@@ -564,8 +564,8 @@ def train(model, optimizer, parts, size):
 
 # %% [markdown] tags=["4.3", "afterword"]
 # Widely used training libraries had just this bug until 2024: with sequences of different lengths,
-# accumulating gave other losses than the big batch. And a part without any target is harmless now;
-# its mean was 0 / 0, a loss of NaN in the log.
+# accumulating gave other losses than the big batch. And the mean of a part without any target is
+# 0 / 0, a loss of NaN in the log; a sum has none.
 
 # %% tags=["4.4", "about"]
 title = "The Hessian times a vector, without the Hessian"
@@ -794,8 +794,10 @@ def small_numbers(gradient):
     return None if gradient is None else gradient.round(decimals=6).tolist()
 
 
-def watch_penalty(pixels, trained_before):
+def watch_penalty(pixels, trained_before, asked_before):
     critic, images = new_critic(), torch.tensor(pixels).double().view(-1, 1, 2)
+    if asked_before:
+        images.requires_grad_().sum().backward()
     if trained_before:
         critic(images).mean().backward()
     before = [small_numbers(w.grad) for w in critic.parameters()]
@@ -814,7 +816,7 @@ def watch_penalty(pixels, trained_before):
     return seen | {"gradients of the loss": [small_numbers(w.grad) for w in critic.parameters()]}
 
 
-def by_formula(pixels, trained_before):
+def by_formula(pixels, trained_before, asked_before):
     critic, images = new_critic(), torch.tensor(pixels).double()
     first, last = critic.parameters()
     slopes = ((1 - (images @ first.t()).tanh() ** 2) * last) @ first
@@ -823,13 +825,14 @@ def by_formula(pixels, trained_before):
     return {
         "penalty": round(found.item(), 6),
         "grad of the weights untouched": True,
-        "grad of the images": None,
-        "images require grad": False,
+        "grad of the images": [[[1.0, 1.0]] for _ in pixels] if asked_before else None,
+        "images require grad": asked_before,
         "gradients of the loss": [small_numbers(w.grad) for w in critic.parameters()],
     }
 
 
-cases = [([[1, 2]], False), ([[1, 0], [2, -1], [0, 1]], False), ([[1, 1], [-1, 2]], True)]
+cases = [([[1, 2]], False, False), ([[1, 0], [2, -1], [0, 1]], False, False)]
+cases += [([[1, 1], [-1, 2]], True, False), ([[1, 1], [0, 2]], False, True)]
 check("4.5", watch_penalty, cases, torch_says=by_formula)
 
 

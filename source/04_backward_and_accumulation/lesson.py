@@ -13,7 +13,7 @@
 # - say when a graph can be run twice, and take derivatives of derivatives;
 # - test a gradient against numbers.
 #
-# **Time** 60 minutes. **Before this** [chapter 3](03_dynamic_graph.ipynb): nodes, edges, leaves,
+# **Time** 75 minutes. **Before this** [chapter 3](03_dynamic_graph.ipynb): nodes, edges, leaves,
 # saved tensors.
 
 # %%
@@ -57,18 +57,17 @@ predict(
 # %% [markdown]
 # ## The same cell twice
 #
-# Here is a weight, a loss and a backward pass. Run the second cell once more and look at the
-# gradient.
+# Here is a weight, a loss and a backward pass, and then the same pass again. Run the second cell
+# once more, as one does in a notebook, and the gradient grows once more.
 
 # %%
 w = torch.tensor([1.0, 2.0], requires_grad=True)
+(w * 3).sum().backward()
+print(w.grad.tolist())
 
 # %%
-loss = (w * 3).sum()
-loss.backward()
-first = w.grad.tolist()
 (w * 3).sum().backward()
-print("after one pass:", first, "| after the same pass again:", w.grad.tolist())
+print(w.grad.tolist())
 
 # %% [markdown]
 # Nothing about the loss has changed, and the gradient has doubled. And here is a training loop in
@@ -105,15 +104,15 @@ for order in (["zero", "backward", "step"], ["backward", "zero", "step"]):
     print(" → ".join(order), "| the weight after five steps:", train(order))
 
 # %% [markdown]
-# Both surprises have the same root: `.grad` is a place that outlives the pass, and `backward` only
-# ever *adds* to it. Before we come to that, look at one pass.
+# Both come from one fact: `.grad` is a place that outlives the pass. `backward` adds to it, and
+# only `zero_grad` clears it. Before we come to that, look at one pass.
 #
 # ## One backward pass, node by node
 #
 # `BackwardStepper` runs the real engine, records what every node receives and sends, and lets you
-# step through the record. Below is a small loss in which `h` is used three times. Move the slider,
-# and watch for
-# 1. which node runs first, and which of several that are *ready* runs next;
+# step through the record. (It does run `backward`: `.grad` is filled, and the graph is used up.)
+# Below is a small loss in which `h` is used three times. Move the slider, and watch for
+# 1. which node runs first, and which of two that are *ready* runs next;
 # 2. what the node of `h`, the `MulBackward0` above the leaves, *waits for*, and what it receives;
 # 3. when a leaf's `.grad` is filled.
 
@@ -121,19 +120,19 @@ for order in (["zero", "backward", "step"], ["backward", "zero", "step"]):
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 w = torch.tensor([3.0, 1.0], requires_grad=True)
 h = x * w
-loss = (h * 2 + h * h).sum()
+loss = (h.relu() + h * h).sum()
 
 BackwardStepper(loss, names={"x": x, "w": w})
 
 # %% [markdown]
-# Each node computes from what arrives at its output what arrives at its inputs. What is this, in
-# the words of a textbook?
+# A node gets the gradient of its operator's output and computes those of its inputs. What do
+# textbooks call this?
 #
 # > **What is often said.** "Each node multiplies the incoming gradient with its local Jacobian."
 #
 # The Jacobian of `y = f(x)` has a row for each value of y and a column for each value of x. For an
 # elementwise operator on a million values it would have 10¹² entries, nearly all zero. No node
-# builds it. A node has a formula for the **vector-Jacobian product**: the row vector that arrives,
+# builds one. A node has a formula for the **vector-Jacobian product**: the row vector that arrives,
 # times the Jacobian, computed directly.
 
 # %% tags=["claim:33"]
@@ -157,10 +156,9 @@ with expect_error(RuntimeError, match="grad can be implicitly created only for s
     torch.ones(3, requires_grad=True).exp().backward()
 
 # %% [markdown]
-# ### A node waits for all that will arrive
+# ### When does a node run?
 #
-# When a value is used twice, two gradients come back to its node. The node must not run before both
-# have arrived and were summed.
+# When a value is used twice, two gradients come back to its node.
 
 # %%
 a = torch.tensor([1.0], requires_grad=True)
@@ -205,8 +203,8 @@ print("the node of h ran once, and received", last.received[0].values)
 #
 # The order is topological: no node runs before those that send to it. But nothing is sorted. The
 # engine counts, for each node, how many edges lead to it. When a node has run, it counts down for
-# its targets, and a target whose count is 0 is put into the **ready queue**. From the queue it
-# takes the node that was *made last*, and a leaf's `AccumulateGrad` before all others.
+# its targets, and a target whose count is 0 is put into the **ready queue**. Which of
+# several ready nodes is next?
 
 
 # %%
@@ -234,8 +232,10 @@ predict(
 )
 
 # %% [markdown]
-# That is the whole rule, and it fits into a small model: dependency counts and a queue. Let it
-# predict the order of two hundred random graphs, and compare with what the engine really did.
+# The node that was *made last* comes first, and a leaf's `AccumulateGrad` before all others. (Nodes
+# are numbered as they are made, in each thread by itself.) That is the whole rule, and it fits into
+# a small model: dependency counts and a queue. Let it predict the order of two hundred random
+# graphs, and compare with what the engine really did.
 
 # %% tags=["claim:32"]
 from random import Random
@@ -256,16 +256,18 @@ assert not any(made_first)  # and it is not the order in which the code ran
 print(sum(r.as_modelled for r in records), "of", len(records), "random graphs: model = engine")
 
 # %% [markdown]
-# > **Where the common account is imprecise.** The result is a topological order, but no list of
-# > nodes is made before the pass. (By its source code, the engine has a queue for each device.)
+# > **Where the common account is imprecise.** The result is a topological order, but no *order* is
+# > made before the pass: edges are only counted. (By its source code, the engine has a queue for
+# > each device.)
 #
 # The same counting lets you ask for a part of the graph: with `inputs=`, only nodes on the way to
 # these leaves run.
 
 # %%
 x, z = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
-(x * 2 + z * 3).sum().backward(inputs=[x])
-print("x.grad:", x.grad.tolist(), " z.grad:", z.grad)
+loss = (x * 2 + z.exp()).sum()
+record = record_backward(loss, inputs=[x])
+print("ran:", [record.graph.nodes[step.node].name for step in record.steps], "| z.grad:", z.grad)
 
 # %% [markdown]
 # And what if the edges led in a circle? Then no count on it would ever be 0.
@@ -306,8 +308,7 @@ assert ends[1].before.values == (5.0,) and ends[1].after.values == (10.0,)  # th
 print("merged in a pass:", ends[1].received[0].values, "| .grad across passes:", a.grad.tolist())
 
 # %% [markdown]
-# `autograd.grad` uses the first sum and has no part in the second: it returns the gradients and
-# leaves `.grad` alone.
+# `torch.autograd.grad` runs the same engine and returns the gradients.
 
 # %%
 x = torch.tensor([1.0], requires_grad=True)
@@ -324,8 +325,9 @@ predict(
 )
 
 # %% [markdown]
-# `.grad` is *one tensor object* that later passes write into. Whoever keeps a reference to it keeps
-# no old value.
+# So it has a part in the first sum, and none in the second. `.grad` itself is *one tensor object*
+# that later passes write into, until `zero_grad()` puts None in its place. A reference to it is not
+# a copy of its value.
 
 # %%
 x = torch.tensor([2.0], requires_grad=True)
@@ -391,14 +393,14 @@ print("on a slope, steps of", steps, "| in a bowl, between", min(bowl), "and", m
 
 # %% [markdown]
 # The sum of all gradients so far acts like a speed without friction. In a bowl the weight swings
-# and does not settle. It does not explode either, and that is what makes the bug hard to see.
+# and does not settle. With plain SGD it does not explode either, as long as rate × curvature is
+# below 4, and that is what makes the bug hard to see.
 #
-# `zero_grad()` sets `.grad` to None. That is not the same as zeros: an optimizer leaves out a
-# parameter whose `.grad` is None, and with zeros it still applies momentum and weight decay.
+# `zero_grad()` sets `.grad` to None. Is that the same as zeros?
 
 
 # %%
-def third_step(set_to_none):
+def second_step(set_to_none):
     w = nn.Parameter(torch.tensor([1.0]))
     optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     w.sum().backward()
@@ -412,22 +414,23 @@ def third_step(set_to_none):
 # %%
 predict(
     "4.7",
-    "SGD with momentum 0.9 has made one step. Then comes `zero_grad()`, and `step()` without a "
-    "backward pass. By how much does the weight move?",
+    "SGD with rate 0.1 and momentum 0.9 has made one step, with the gradient 1. Then come "
+    "`zero_grad()` and `step()`, without a backward pass. By how much does the weight move?",
     {
         0.0: "The gradient is None, so the optimizer leaves the parameter out, momentum and all.",
         -0.09: "That is what zeros would give, by zero_grad(set_to_none=False): momentum goes on.",
-        -0.1: "There is no new gradient.",
+        -0.1: "That would be a plain step with the old gradient, and it was cleared.",
     },
-    reveal=lambda: third_step(True),
+    reveal=lambda: second_step(True),
 )
 
 # %%
-print("after None:", third_step(True), "| after zeros:", third_step(False))
+print("after None:", second_step(True), "| after zeros:", second_step(False))
 
 # %% [markdown]
-# This matters where only some parameters take part in a step: experts that were not chosen, a head
-# that is trained every second time. With None they stand still, with zeros they drift.
+# An optimizer leaves out a parameter whose `.grad` is None. With zeros, momentum goes on. This
+# matters where only some parameters take part in a step: experts that were not chosen, a head that
+# is trained every second time. With None they stand still, with zeros they drift.
 #
 # ## A large batch in small parts
 #
@@ -457,7 +460,7 @@ predict(
         4.5: "The last part has two samples and the weight of four. Their mean, 8.5, counts too "
         "much.",
         5.1667: "(1.5 + 5.5 + 8.5) / 3: the last two samples count twice as much as the others.",
-        13.5: "That would be three undivided gradients of 4.5.",
+        15.5: "That is the sum of the three means: nothing was divided.",
     },
     reveal=lambda: accumulated([4, 4, 2], lambda part, sizes: 1 / len(sizes)),
 )
@@ -471,9 +474,9 @@ assert by_number[4, 4, 2] != 4.5 and by_share == 4.5  # a short part: only by it
 print("divided by the number of parts:", by_number, "| by the share of samples:", by_share)
 
 # %% [markdown]
-# A mean of means is the mean only if all means are over equally many. So weigh each part by how
-# many of *what the loss counts* it holds. With `ignore_index`, that is not the number of samples.
-# In the lab, find settings that give the gradient of the whole batch
+# A mean of means is the overall mean if each is over the same number of values. So weigh each part
+# by how many of *what the loss counts* it holds. With `ignore_index`, that is not the number of
+# samples. In the lab, find settings that give the gradient of the whole batch
 # 1. with four samples a part;
 # 2. with ignored targets;
 # 3. with BatchNorm. (Is there one?)
@@ -496,7 +499,8 @@ assert not torch.allclose(whole.running_mean, parts.running_mean)
 print("equal outputs:", torch.allclose(at_once, in_parts), "| updates of the statistics: 1 and 2")
 
 # %% [markdown]
-# No weighing repairs that: BatchNorm normalises each part by the part's own mean.
+# No weighing repairs that: BatchNorm in training mode normalises each part by the part's own mean.
+# (In the lab one setting works: ten samples a part, which is no split at all.)
 #
 # > **What is often said.** "If you forget to divide, the learning rate is higher."
 
@@ -528,13 +532,14 @@ by_rate = weights_after(sgd(0.05), 5)
 with_adam = [weights_after(adam, divide) for divide in (1, 5)]
 
 assert undivided != divided and abs(undivided - by_rate) < 1e-12  # SGD: five times the rate
-assert abs(with_adam[0] - with_adam[1]) < 1e-12  # Adam: nothing happens
+assert abs(with_adam[0] - with_adam[1]) < 1e-12  # Adam: the same weights
 print("SGD, undivided at rate 0.01:", round(undivided, 6), "| divided at 0.05:", round(by_rate, 6))
 print("Adam, undivided:", round(with_adam[0], 6), "| divided:", round(with_adam[1], 6))
 
 # %% [markdown]
-# Adam divides by the size of past gradients, and the common factor goes with it. Not so once
-# something else depends on the size, such as clipping.
+# Adam divides by the size of past gradients, and the common factor goes with it, as long as the
+# gradients are much larger than its `eps` (very small here). Not so once something else depends on
+# the size, such as clipping.
 #
 # What belongs to the sum comes after the last part: clipping, unscaling a scaled loss, the step.
 # Below, two parts give [3, 0] and [0, 4]. Clipped to norm 1 at the end, the direction is kept.
@@ -554,8 +559,8 @@ def clipped(each_time):
 print("clipped at the end:", clipped(False), "| after each part:", clipped(True))
 
 # %% [markdown]
-# And the last group of an epoch may be incomplete. Step it too, or its gradient leaks into the next
-# epoch.
+# And the last group of an epoch may be incomplete. Step it too, or its gradient is lost, or leaks
+# into the next epoch.
 #
 # ## Running a graph twice
 #
@@ -594,10 +599,10 @@ loss.backward()
 show(graph_of(loss, names={"x": x}))
 
 # %% [markdown]
-# Two losses over a shared trunk meet the same: the first backward pass frees what the trunk keeps.
-# There are three answers. **One pass** over the sum of the losses runs the trunk once.
-# `retain_graph=True` in the first call keeps the graph for one more pass, and runs it twice. And a
-# trunk that should not learn from the second loss is detached.
+# Two losses over a shared trunk have the same problem: the first backward pass frees what the trunk
+# keeps. There are three answers. **One pass** over the sum of the losses runs the trunk once.
+# `retain_graph=True` in the first call keeps the graph for one more pass; the trunk then runs
+# twice. And a trunk that should not learn from the second loss is detached.
 
 # %%
 trunk = nn.Linear(2, 2)
@@ -613,8 +618,8 @@ print("the same gradient by one pass over the sum:", torch.allclose(in_two, trun
 
 # %% [markdown]
 # `retain_graph=True` is no cure for "backward a second time" where the graph of an *old* step is
-# still used, for instance by a recurrent state. There it only moves the error. Chapter 6 shows
-# this.
+# still used, for instance by a recurrent state. There it makes each pass longer, and as soon
+# as an optimizer writes in between, another error comes. Chapter 6 shows this.
 #
 # ## Derivatives of derivatives
 #
@@ -633,11 +638,11 @@ print(curve)
 # %%
 from insidetorch import SecondOrderExplorer
 
-SecondOrderExplorer(lambda x: x**3, 2.0)
+SecondOrderExplorer(lambda x: x.exp() * x, 1.0)
 
 # %% [markdown]
 # Move the slider and see which nodes are new and which were there before. Then take the tick off
-# `create_graph`.
+# `create_graph`, which concerns the last pass: the derivative is there, and has no graph.
 
 # %% tags=["claim:43"]
 x = torch.tensor([2.0], requires_grad=True)
@@ -651,9 +656,9 @@ print("nodes behind the value and behind the derivative:", *sizes)
 # %% [markdown]
 # > **What is often said.** "For higher orders, pass `create_graph=True` to `backward()`."
 #
-# That puts a gradient *with a graph* into `.grad`, and the graph holds the parameter: a cycle,
-# which only Python's garbage collector can free. torch warns of it. `autograd.grad` gives the same
-# and stores nothing.
+# That puts a gradient *with a graph* into `.grad`, and the graph holds the parameter: a cycle
+# through C++, which Python's garbage collector does not see. It stays until you set `w.grad =
+# None`. torch warns of it. `autograd.grad` gives the same and stores nothing.
 
 # %%
 import warnings
@@ -673,6 +678,35 @@ assert len(told) == 1 and "reference cycle" in str(told[0].message)  # and one o
 torch.set_warn_always(False)
 print("equal:", torch.equal(by_backward, by_grad), "| warnings:", len(told), "of backward()")
 
+# %%
+import gc
+import weakref
+
+
+class Token:
+    pass
+
+
+# %%
+def alive_after_del(clear):
+    w, token = nn.Parameter(torch.tensor([2.0])), Token()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        w.pow(3).sum().backward(create_graph=True)
+    w.grad.grad_fn.metadata["token"], alive = token, weakref.ref(token)
+    if clear:
+        w.grad = None
+    del w, token
+    gc.collect()
+    return alive() is not None
+
+
+# %% tags=["claim:42"]
+assert alive_after_del(clear=False) and not alive_after_del(clear=True)
+print(
+    "alive after del and gc.collect():", alive_after_del(False), "| with .grad = None before: False"
+)
+
 # %% [markdown]
 # Without `create_graph`, a gradient is a plain tensor. A penalty on it trains nothing:
 
@@ -689,8 +723,7 @@ for create in (False, True):
 #
 # `gradcheck` compares the gradients of a function with differences of its values, in float64.
 # `gradgradcheck` does it for second derivatives. Use them for each formula of your own. Here is one
-# with a mistake that no error tells: the engine sums a gradient that is too large down to the size
-# of the input, as it does after broadcasting.
+# with a mistake.
 
 
 # %%
@@ -736,9 +769,10 @@ except Exception as error:
 # %% [markdown]
 # ## When it bites
 #
-# **Gradients that nobody needs any more.** A step keeps every gradient until the optimizer has run.
-# A hook that runs right after a leaf's `.grad` is filled can take the step there and then, and free
-# it. At most one gradient is alive at a time.
+# **Gradients that nobody needs any more.** A training step keeps every `.grad` until `zero_grad`. A
+# hook that runs right after a leaf's `.grad` is filled can take the step there and then, and free
+# it: at most one `.grad` is filled at a time. (This does not go with accumulation, nor with
+# clipping by the norm of all gradients.)
 
 # %%
 model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(8)])
@@ -755,7 +789,7 @@ def step_and_free(parameter):
 # %%
 hooks = [p.register_post_accumulate_grad_hook(step_and_free) for p in parameters]
 model(torch.ones(1, 4)).sum().backward()
-print(len(parameters), "parameters, gradients alive at most:", max(alive))
+print(len(parameters), "parameters, filled at a time at most:", max(alive))
 for hook in hooks:
     hook.remove()
 
@@ -796,7 +830,7 @@ print(slope_of(torch.tensor([2.0])).tolist(), curve_of(torch.tensor([2.0])).toli
 # - A node computes a vector-Jacobian product. The Jacobian is never built.
 # - Paths are summed inside a pass; passes are summed in `.grad`. These are two sums.
 # - Clear `.grad` anywhere between `step` and the next `backward`. None is not zero.
-# - Weigh each part of a batch by what its loss counts. BatchNorm cannot be split.
+# - Weigh each part of a batch by what its loss counts. BatchNorm in training cannot be split.
 # - A pass frees what nodes keep. `create_graph` records the pass; use `autograd.grad` for it.
 #
 # ## Symptoms of this chapter

@@ -102,6 +102,6 @@ def test_inputs_cells_parts_and_orders_are_chosen(notebook: MakeNotebook, theme:
     orders.get_by_role("slider", name="order").focus()
     keyboard.press("ArrowRight")
     expect(said(orders)).to_contain_text("The second derivative is 12")
-    orders.get_by_role("checkbox", name="create_graph").uncheck()
+    orders.get_by_role("checkbox", name="create_graph in the last pass").uncheck()
     expect(said(orders)).to_contain_text("There is no graph behind it")
     assert_readable(opened, branches, table, lab)

@@ -127,4 +127,6 @@ def _text(x: float, y: float, text: str) -> str:
 
 def _safe(text: str) -> str:
     """Text for XML, which has no control characters."""
-    return escape("".join(c if c.isprintable() else "\ufffd" for c in text))
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return escape(text)

@@ -66,12 +66,14 @@ def tracking_svg(
             say = tracked_sentence(found, (shown or {}).get(key)) if known else "not yet revealed"
             if known and shown and shown[key] is not None and shown[key] != found.requires_grad:
                 kind, lines = "bad", (lines[0], "not as you said")
+            elif key == chosen:
+                kind = "new"
             canvas.cell(
                 left + column * _WIDTH,
                 y,
                 _WIDTH - 6,
                 *lines,
-                kind="new" if key == chosen and not known else kind,
+                kind=kind,
                 link=found.operator,
                 say=f"{found.operator}, {found.mode}: {say}",
                 at=(number, column),
@@ -85,12 +87,18 @@ def _word(found: Tracked) -> str:
 
 def _small(found: Tracked) -> str:
     most = int(_WIDTH / SMALL_CHAR_WIDTH) - 1
-    return (found.node or ("a leaf" if found.is_leaf else ""))[:most]
+    if found.node:
+        return found.node[:most]
+    if not found.requires_grad:
+        return "no history"
+    return "a view, no node" if found.is_view else "a leaf"
 
 
 def _why(found: Tracked) -> str:
     if found.node:
         return f"its node is {found.node}"
+    if found.requires_grad and found.is_view:
+        return "it is a view and says what its base says, but no node leads back"
     if found.requires_grad:
         return "it is a new leaf, asked to require one"
-    return "no node was made, so it is a leaf without a history"
+    return "no node was made: it has no history"

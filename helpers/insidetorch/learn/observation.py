@@ -82,7 +82,7 @@ def _digits(value: float) -> float | str:
 def _settle() -> None:
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
-    torch.set_default_device("cpu")
+    torch.set_default_device(None)
     torch.set_printoptions(profile="default")
     torch.autograd.set_detect_anomaly(False)
     torch.manual_seed(0)

@@ -68,6 +68,13 @@ def _lines(fn: Callable, graph: Graph) -> tuple[CodeLine, ...]:
     )
 
 
+def _rounded(value: object) -> object:
+    """Numbers with four significant digits, in lists as deep as they are."""
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def _text(value: object) -> str:
-    text = str(value.tolist() if isinstance(value, torch.Tensor) else value)
+    text = str(_rounded(value.tolist()) if isinstance(value, torch.Tensor) else value)
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} …"

@@ -16,6 +16,7 @@ Operator = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 OPERATORS: dict[str, Operator] = {
     "x * w": lambda x, w: x * w,
     "x.clone()": lambda x, _: x.clone(),
+    "x[:1]": lambda x, _: x[:1],
     "x.detach()": lambda x, _: x.detach(),
     "x.round()": lambda x, _: x.round(),
     "x.to(torch.float64)": lambda x, _: x.to(torch.float64),
@@ -56,7 +57,8 @@ def tracked(operator: str, mode: str, *, x: bool = True, w: bool = True) -> Trac
         except RuntimeError as error:
             return Tracked(operator, mode, False, False, refusal=str(error).partition("\n")[0])
         node = "" if result.grad_fn is None else result.grad_fn.name()
-        return Tracked(operator, mode, result.requires_grad, result.is_leaf, node)
+        view = private.is_view(result)
+        return Tracked(operator, mode, result.requires_grad, result.is_leaf, view, node)
 
 
 @contextmanager

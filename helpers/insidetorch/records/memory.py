@@ -72,11 +72,13 @@ class Holder:
     cell: str = ""
 
     def __str__(self) -> str:
-        many = f" (of {self.tensors:,})" if self.tensors > 1 else ""
-        holds = f"{_WHO[self.kind].format(path=self.path, function=self.function)}{many}"
+        who = _WHO[self.kind].format(path=self.path, function=self.function)
         if self.cell:
-            holds += f", from the cell {self.cell!r},"
-        return f"{holds} holds a graph: {self.cost} {self.advice}"
+            who += f", from the cell {self.cell!r},"
+        holds = "holds a graph"
+        if self.tensors > 1:
+            holds = f"and {self.tensors - 1:,} more beside it hold graphs"
+        return f"{who} {holds}: {self.cost} {self.advice}"
 
     __repr__ = __str__
 

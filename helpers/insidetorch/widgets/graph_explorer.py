@@ -79,6 +79,9 @@ class GraphExplorer(Explorer):
         svg, said = graph_svg(graph, live=live, mark=self.mark.value, **how), []
         if graph.nodes and not svg:
             said = [f"That would be more than {MOST_BOXES} boxes: fold them."]
+        if graph.nodes and self.mark.value:
+            marked = sum(self.mark.value in leaf.leaf for leaf in graph.leaves)
+            said.append(f"{marked:,} of {len(graph.leaves):,} leaves are marked.")
         if live and svg:
             svg = scaled(svg, self.zoom.value / 100)
         return Picture(svg, " ".join([graph_sentence(graph), *said]), graph_text(graph, **how))

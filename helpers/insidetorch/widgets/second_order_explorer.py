@@ -18,8 +18,8 @@ class SecondOrderExplorer(Explorer):
     """The graph of a function's value, of its derivative, of the derivative of that.
 
     Args: `fn` takes a tensor and returns one; `given`, the values of its argument; `names`, further
-    tensors that `fn` uses; `orders`, the highest derivative. Take the tick off "create_graph" and
-    the gradient has no graph.
+    tensors that `fn` uses; `orders`, the highest derivative. Take the tick off "create_graph in
+    the last pass" and the derivative has no graph.
 
     >>> explorer = SecondOrderExplorer(lambda x: x**3, 2.0)
     >>> explorer.view.status.partition(". ")[0]
@@ -39,7 +39,7 @@ class SecondOrderExplorer(Explorer):
             description="order", value=min(1, orders), min=0, max=orders
         )
         self.create_graph = ipywidgets.Checkbox(
-            value=True, description="create_graph", indent=False
+            value=True, description="create_graph in the last pass", indent=False
         )
         super().__init__(
             ipywidgets.HBox([self.order, self.create_graph], layout={"flex_flow": "row wrap"}),
