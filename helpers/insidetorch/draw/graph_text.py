@@ -72,7 +72,7 @@ def item_small(graph: Graph, item: Item) -> tuple[str, ...]:
         each = " each" if item.times > 1 else ""
         return (f"{item.step} nodes{each}",)
     kept = [saved for node in nodes for saved in node.saved if saved.is_tensor or saved.freed]
-    sizes = " and ".join(str(size) if size else "one value" for size in nodes[0].outputs)
+    sizes = _received(nodes[0])
     if not kept:
         return (sizes,)
     if all(saved.freed for saved in kept):
@@ -115,8 +115,16 @@ def _is_noise(saved: Saved) -> bool:
     return not saved.is_tensor and (saved.text == "None" or "_sym_" in saved.name)
 
 
+def _received(node: Node) -> str:
+    """The sizes of the gradients that a node receives; many of one size as one."""
+    sizes = [str(size) if size else "one value" for size in node.outputs]
+    if len(sizes) > 2 and len(set(sizes)) == 1:
+        return f"{len(sizes):,} times {sizes[0]}"
+    return " and ".join(sizes)
+
+
 def _node_facts(node: Node) -> str:
-    sizes = " and ".join(str(size) if size else "one value" for size in node.outputs)
+    sizes = _received(node)
     kept = "; ".join(saved_text(saved) for saved in node.saved if not _is_noise(saved))
     made = f"; in {node.module}" if node.module else ""
     made += f"; made by {node.place}" if node.place else ""

@@ -25,6 +25,10 @@ _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PARTS_OF_MODULE = re.compile(r"\._(?:parameters|modules|buffers)\['(\w+)'\]")
 
 
+# Of two ways that are equally short, the one through something that has a name is told.
+_RANKS = ("name", "history", "widget", "closure", "generator", "running", "failed", "ended")
+
+
 class Group(NamedTuple):
     """Targets that one container, or one variable, holds, and the paths to them."""
 
@@ -92,11 +96,13 @@ def _groups(
     most = MOST_OBJECTS + 4 * len(targets)
     for root in roots(names, list(reached.values())):
         if id(root.value) in reached:
-            heappush(waiting, (0, root.kind, root.path, next(order), root, root.value, None))
+            rank = _RANKS.index(root.kind)
+            heappush(waiting, (0, rank, root.path, next(order), root, root.value, None))
     groups: dict[object, Group] = {}
     done: set[int] = set()
     while waiting and next(order) < most:
-        steps, kind, path, _, root, value, container = heappop(waiting)
+        steps, rank, path, _, root, value, container = heappop(waiting)
+        kind = root.kind
         if id(value) in targets:
             key = container or (kind, id(value) if kind == "history" else (path, root.function))
             group = groups.setdefault(key, Group(root, [], {}))
@@ -112,7 +118,7 @@ def _groups(
             done.add(id(value))
         for step, part in parts_of(value):
             if id(part) in reached:
-                place = (steps + 1, kind, path + step, next(order))
+                place = (steps + 1, rank, path + step, next(order))
                 heappush(waiting, (*place, root, part, inside))
     return list(groups.values()), not waiting
 

@@ -6,15 +6,11 @@ release that renames one fails loudly here and nowhere else. Checked with torch 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils import _python_dispatch
 
-from . import private_nodes
+from . import private_modes, private_nodes
+from .private_modes import DispatchMode, unseen  # noqa: F401 - used as private.unseen
 
 _NAMES = (
     "torch.Tensor._base",
@@ -25,48 +21,19 @@ _NAMES = (
     "torch.UntypedStorage._cdata",
     "torch._C._functorch.is_functorch_wrapped_tensor",
     "torch._C._storage_Use_Count",
-    "torch._C.DisableTorchFunction",
-    "torch._C._DisableFuncTorch",
     "torch._C._autograd.SavedTensor.unpack_hook",
     "torch._C._autograd._unsafe_set_version_counter",
     "torch._C.DispatchKey",
     "torch._C._data_address",
-    "torch._C._get_tracing_state",
-    "torch._C._set_tracing_state",
     "torch._is_functional_tensor",
-    "torch.utils._python_dispatch._disable_current_modes",
-    "torch.utils._python_dispatch.TorchDispatchMode",
     "torch.utils.checkpoint._CheckpointFrame.save_inputs",
 )
-
-
-class DispatchMode(_python_dispatch.TorchDispatchMode):
-    """torch's dispatch mode, without loading the compiler for it.
-
-    torch keeps the compiler out of a mode's `__torch_dispatch__`, and loads it to do so, which
-    takes more than a second. Where it is not loaded there is nothing to keep out.
-    """
-
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        guarded = cls.__dict__.get("__torch_dispatch__")
-        plain = getattr(guarded, "__wrapped__", None)
-        if plain is None:
-            return
-
-        def dispatch(self, op, types, args=(), kwargs=None):
-            if "torch._dynamo" not in sys.modules:
-                return plain(self, op, types, args, kwargs)
-            cls.__torch_dispatch__ = guarded
-            return guarded(self, op, types, args, kwargs)
-
-        cls.__torch_dispatch__ = dispatch
 
 
 def missing() -> list[str]:
     """Which of the private names does this torch not have?"""
     absent = []
-    for name in (*_NAMES, *private_nodes.NAMES):
+    for name in (*_NAMES, *private_modes.NAMES, *private_nodes.NAMES):
         place = torch
         for part in name.split(".")[1:]:
             place = getattr(place, part, None)
@@ -187,19 +154,3 @@ def writes(op: object) -> bool:
     """Does the operator's signature say that it writes to an argument?"""
     schema = getattr(op, "_schema", None)
     return schema is not None and schema.is_mutable
-
-
-@contextmanager
-def unseen() -> Iterator[None]:
-    """Run operators that no mode, transform, trace or subclass of the user's sees or changes."""
-    tracing = torch._C._get_tracing_state()
-    torch._C._set_tracing_state(None)
-    try:
-        with (
-            torch._C.DisableTorchFunction(),
-            torch._C._DisableFuncTorch(),
-            _python_dispatch._disable_current_modes(),
-        ):
-            yield
-    finally:
-        torch._C._set_tracing_state(tracing)
