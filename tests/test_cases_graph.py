@@ -39,8 +39,12 @@ LOOKS = [
     ),
     Look(
         "042",
-        "show(graph_of(first, names=names))",
-        ("AddBackward0 → no gradient, MulBackward0",),
+        "show(graph_of([y, first], names=names))",
+        (
+            "ctx.s float64 (5,) (an attribute, so a write is not noticed and a second derivative "
+            "takes it for a constant)",
+            "AddBackward0 → no gradient, MulBackward0",
+        ),
         ("AddBackward0 → SigmoidBackward0, MulBackward0", "SigmoidBackward0 → x"),
     ),
     Look(
@@ -80,9 +84,8 @@ LOOKS = [
     Look("064", "graph_holders(names)", ("`rec.acts[0]` and 29 more beside it hold graphs",)),
     Look(
         "081",
-        "show(graph_of(online.last))",
-        ("ReluBackward0 → AddmmBackward0",),
-        ("It does not require a gradient: nothing was recorded for it.",),
+        "graph_holders(names)",
+        ("`online.last` holds a graph: 5 nodes, 96 bytes kept. Put `.detach()` of it there",),
     ),
     Look(
         "083",

@@ -249,3 +249,24 @@ def test_hooks_of_a_leaf_are_counted_and_told():
     for hook in hooks:
         hook.remove()
     assert [node.hooks for node in graph_of(y).leaves] == [0]
+
+
+def test_a_tensor_that_is_an_attribute_of_ctx_is_told_with_what_it_lacks():
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.factor = torch.full_like(x, 2)
+            return x * ctx.factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor
+
+    y = Keeps.apply(torch.ones(3, requires_grad=True))
+    saved = {one.name: one.text for one in graph_of(y).nodes[0].saved}
+    assert saved["tensors[0]"] == "float32 (3,)"
+    assert "a second derivative takes it for a constant" in saved["ctx.factor"]
+    y.sum().backward()
+    freed = {one.name: one.freed for one in graph_of(y).nodes[0].saved}
+    assert freed == {"tensors": True, "ctx.factor": False}  # it stays as long as the node does

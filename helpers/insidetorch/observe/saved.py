@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 
@@ -20,7 +21,7 @@ def saved_of(node: object, storages: dict[int, int]) -> tuple[Saved, ...]:
     Args: `storages`, the numbers of the storages that were met so far; new ones are added.
     Nothing is freed, and no version changes.
     """
-    found = [*_tensors(node, storages), *_values(node)]
+    found = [*_tensors(node, storages), *_values(node), *_attributes(node, storages)]
     return tuple(sorted(found, key=lambda saved: saved.name))
 
 
@@ -43,18 +44,33 @@ def _tensors(node: object, storages: dict[int, int]) -> Iterator[Saved]:
             yield Saved(name, f"packed by a hook into a {type(t).__name__}")
             continue
         version, expected = _versions(t, unpack)
-        dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
-        yield Saved(
-            name=name,
-            text=f"{dtype} {sizes}",
-            dtype=dtype,
-            sizes=sizes,
-            nbytes=t.numel() * t.element_size(),
-            storage=_storage(t, storages),
-            version=version,
-            expected=expected,
-            value=_value(t),
-        )
+        yield replace(_saved(name, t, storages), version=version, expected=expected)
+
+
+def _attributes(node: object, storages: dict[int, int]) -> Iterator[Saved]:
+    """Tensors that the forward of a custom Function has put on ctx, which is the node."""
+    if private_nodes.function_of(node) is None:
+        return
+    for name, t in list(vars(node).items()):
+        if issubclass(type(t), torch.Tensor):
+            saved = _saved(f"ctx.{name}", t, storages)
+            note = "an attribute, so a write is not noticed"
+            if t.grad_fn is None and not t.requires_grad:
+                note += " and a second derivative takes it for a constant"
+            yield replace(saved, text=f"{saved.text} ({note})")
+
+
+def _saved(name: str, t: torch.Tensor, storages: dict[int, int]) -> Saved:
+    dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+    return Saved(
+        name=name,
+        text=f"{dtype} {sizes}",
+        dtype=dtype,
+        sizes=sizes,
+        nbytes=t.numel() * t.element_size(),
+        storage=_storage(t, storages),
+        value=_value(t),
+    )
 
 
 def _values(node: object) -> Iterator[Saved]:
