@@ -792,13 +792,14 @@ from insidetorch import graph_holders
 
 losses = [net(batch).sum() for _ in range(3)]
 found = str(graph_holders()).splitlines()
-print("\n".join(found[:3]))
-print(f"… and {len(found) - 3} more: every result of this notebook that still has a name")
+print("\n".join(found[:2]))
+print("… and more: every result of this notebook that still has a name")
 
 # %% [markdown]
-# The third one is the explorer of this chapter's beginning: in a notebook there are holders that
+# Call `graph_holders()` in a cell of your own to see them all. In a notebook there are holders that
 # you did not write. The value of a cell's last line is kept in `Out` and in `_`, unless a `;` ends
-# it. And an error keeps the variables of the function that failed, until the next one.
+# it: so is the explorer of this chapter's beginning, with its graph. And an error keeps the
+# variables of the function that failed, until the next one.
 #
 # ## When it bites
 #
