@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from insidetorch import count, show
+from insidetorch import count, graph_cost, show
 from insidetorch.observe.graph import graph_of
 
 
@@ -234,6 +234,27 @@ del y
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+GROWING = """
+import torch
+from insidetorch import graph_cost
+y = torch.ones(1, requires_grad=True)
+for _ in range(8):
+    for _ in range(9_900):
+        y = y + 1
+    graph_cost(y)
+del y
+other = torch.ones(1, requires_grad=True)
+for _ in range(9_000):
+    other = other + 1
+print([graph_cost(other).nodes for _ in range(3)])
+"""
+
+
+def test_a_chain_that_grows_between_looks_is_freed_without_ending_the_process():
+    ran = subprocess.run([sys.executable, "-c", GROWING], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "[9001, 9001, 9001]\n"), ran.stderr
+
+
 def test_what_is_no_tensor_is_refused():
     with pytest.raises(TypeError, match=r"graph of a float was asked\. Only a tensor has one\."):
         graph_of([1.0])
@@ -270,3 +291,15 @@ def test_a_tensor_that_is_an_attribute_of_ctx_is_told_with_what_it_lacks():
     y.sum().backward()
     freed = {one.name: one.freed for one in graph_of(y).nodes[0].saved}
     assert freed == {"tensors": True, "ctx.factor": False}  # it stays as long as the node does
+
+
+def test_a_class_that_overrides_everything_is_not_asked():
+    class Closed(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, fn, types, args=(), kwargs=None):
+            raise ValueError("not for you")
+
+    y = (torch.ones(2, requires_grad=True) * 2).as_subclass(Closed)
+    assert graph_of(y).nodes and graph_cost(y).nodes
+    with pytest.raises(TypeError, match=r"The graph of a int was asked\. Only a tensor has one"):
+        graph_of(3)

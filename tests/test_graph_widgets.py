@@ -196,3 +196,15 @@ def test_without_create_graph_there_is_no_graph():
     assert "3 nodes were added" in explorer.view.status
     explorer.create_graph.value = False
     assert "There is no graph behind it" in explorer.view.status
+
+
+def test_functions_without_a_signature_and_single_inputs_are_taken():
+    assert "x = 1.0 gives 0.8415" in BranchExplorer(torch.sin, 1.0).view.status
+    assert SecondOrderExplorer(torch.sin, 1.0).derivative.order == 1
+
+
+def test_what_has_no_derivative_is_refused_in_a_sentence():
+    with pytest.raises(TypeError, match="It returned a int, and only a tensor has one"):
+        derivative_of(lambda x: 3, 2.0)
+    with pytest.raises(ValueError, match="Give 0 or more"):
+        SecondOrderExplorer(torch.sin, 2.0, orders=-1)

@@ -79,6 +79,14 @@ def test_an_unknown_notebook_is_met_with_those_there_are(course):
         lab.choose_notebook(course, name="foo")
 
 
+def test_an_exercise_that_is_not_there_is_refused(course):
+    data = course / "exercises" / ".course" / "01.json"
+    data.parent.mkdir(parents=True)
+    data.write_text('{"exercises": {"1.1": {}, "1.2": {}}}', encoding="utf-8")
+    with pytest.raises(CourseError, match=r"exercise 1\.9 was asked for.*one of these: 1\.1, 1\.2"):
+        lab.choose_notebook(course, name="1.9")
+
+
 @pytest.mark.parametrize("name", ["1.3", "exercises/01_storage_and_stride.ipynb", "exercises/01_"])
 def test_exercises_are_opened_by_their_folder_or_an_exercise(course, name):
     exercises = course / "exercises" / "01_storage_and_stride.ipynb"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -839,3 +840,46 @@ def test_code_without_a_source_has_no_place():
     text = str(explain_backward(eval("lambda: (w * 2).sum().backward()", {"w": w})))
     assert text.splitlines()[1].startswith("pass 1: from 2, 3 nodes ran")
     assert "without source" not in text
+
+
+def test_two_runs_recorded_at_once_leave_torch_as_it_was():
+    plain, inside, done = torch.autograd.backward, threading.Event(), threading.Event()
+    w, found = weights(1.0), []
+
+    def other():
+        found.append(record_passes(lambda: (inside.set(), done.wait(), (w * 2).sum().backward())))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    mine = record_passes(lambda: ((w * 3).sum().backward(), done.set(), thread.join()))
+    assert torch.autograd.backward is plain
+    assert (len(mine.passes), mine.unseen, len(found[0].passes), found[0].unseen) == (1, 1, 1, 1)
+
+
+def test_what_the_user_puts_in_the_place_of_backward_stays():
+    plain = torch.autograd.backward
+    try:
+        record_passes(lambda: setattr(torch.autograd, "backward", print))
+        assert torch.autograd.backward is print
+    finally:
+        torch.autograd.backward = plain
+
+
+def test_an_error_without_words_and_a_call_without_roots_are_told_as_they_are():
+    assert record_passes(lambda: next(iter([]))).error == "StopIteration"
+    assert record_passes(lambda: torch.autograd.backward([])).unseen == 0
+
+
+def test_a_nested_tensor_on_the_way_does_not_end_the_run():
+    w = weights(1.0, 2.0)
+
+    def run():
+        nested = torch.nested.as_nested_tensor([w.view(2, 1)]) * 2
+        torch.nested.to_padded_tensor(nested, 0.0).sum().backward()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = record_passes(run)
+    assert (found.error, w.grad.tolist()) == ("", [2.0, 2.0])
+    assert len(found.passes) == 1 and len(found.passes[0].backward.steps) == 6

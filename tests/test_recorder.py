@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import threading
 
 import pytest
 import torch
@@ -104,3 +105,32 @@ def test_a_recorded_forward_gives_the_same_values_and_gradients():
         loss = model(x).sum()
     loss.backward()
     assert all(map(torch.equal, expected, (p.grad for p in model.parameters())))
+
+
+def test_a_forward_in_another_thread_that_began_before_is_no_concern_of_the_recorder():
+    began, entered = threading.Event(), threading.Event()
+
+    class Slow(nn.Module):
+        def forward(self, x):
+            began.set()
+            entered.wait()
+            return x * 2
+
+    slow, errors = Slow(), []
+    slow.register_forward_hook(lambda *_: None)  # so that torch looks at all hooks
+
+    def work():
+        try:
+            slow(torch.ones(1))
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    began.wait()
+    model = nn.Linear(1, 1)
+    with ForwardRecorder(model) as forward:
+        entered.set()
+        thread.join()
+        y = model(torch.ones(1, 1))
+    assert errors == [] and forward.module_of(y.grad_fn) == ""

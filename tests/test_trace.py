@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from insidetorch.observe.trace import trace
+from insidetorch import OperatorTrace, show, trace
 
 
 def tensors():
@@ -166,6 +167,13 @@ def test_what_chooses_reads_what_it_returns_and_its_indices():
         assert (one.read, one.written) == (32 + 16, 32)
 
 
+def test_what_only_takes_the_shape_reads_nothing():
+    a = torch.ones(1000)
+    for fn in (lambda: torch.zeros_like(a), lambda: a.new_ones(1000)):
+        [one] = trace(fn).found
+        assert (one.read, one.written) == (0, 4000)
+
+
 def test_what_runs_in_backward_is_told_with_its_node():
     x = torch.ones(8, requires_grad=True)
     found = trace(lambda: (x * 2).exp().sum().backward())
@@ -195,3 +203,33 @@ def test_sparse_and_inference_are_counted_without_an_error():
 def test_what_the_function_raises_passes_through():
     with pytest.raises(ZeroDivisionError):
         trace(lambda: 1 / 0)
+
+
+def test_rows_that_use_one_result_light_up_together():
+    a, b, c = torch.ones(3, 4)
+    found = trace(lambda: a * b + c)
+    assert [one.made for one in found.found] == [1, 2]
+    assert [t.storage for t in found[1].given] == [1, 0]
+    svg = OperatorTrace(lambda: (a * b).view(2, 2).t()).view.svg
+    assert set(re.findall('data-link="([^"]*)"', svg)) == {"storage 1"}
+
+
+def test_text_and_picture_tell_the_same_numbers():
+    x = torch.ones(8, requires_grad=True)
+    found = trace(lambda: (x * 2).exp().sum().backward())
+    text = show(found).text
+    assert text.startswith(f"{len(found)} operators read {found.read:,} bytes and wrote")
+    assert text.count("; reads ") == len(found) and "in backward, ExpBackward0" in text
+    assert show(found).svg.startswith("<svg")
+
+
+def test_views_are_left_out_by_choice_and_a_run_is_repeated():
+    calls = []
+    a = torch.ones(4, 4)
+    widget = OperatorTrace(lambda: calls.append(1) or a.t().contiguous())
+    rows = len(re.findall(r'data-r="\d+" data-c="0"', widget.view.svg))
+    widget.views.value = False
+    assert len(re.findall(r'data-r="\d+" data-c="0"', widget.view.svg)) == rows - 1 == 1
+    widget.again.click()
+    assert len(calls) == 2
+    assert OperatorTrace(lambda: None).view.status == "No operator ran."

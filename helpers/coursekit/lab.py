@@ -58,6 +58,7 @@ def choose_notebook(root: Path, *, name: str | None) -> str:
     """
     folder = "notebooks"
     if name is not None and re.fullmatch(r"\d+\.\d+", name):
+        _check_exercise(root, name)
         folder, name = "exercises", f"{int(name.partition('.')[0]):02d}_"
     elif name is not None and "exercises" in Path(name).parts:
         folder = "exercises"
@@ -81,6 +82,19 @@ def choose_notebook(root: Path, *, name: str | None) -> str:
             f"Name one of these: {', '.join(found or known.values())}{coming}."
         )
     return found[0]
+
+
+def _check_exercise(root: Path, exercise_id: str) -> None:
+    """Raises CourseError for an exercise that its chapter does not have."""
+    file = root / "exercises" / ".course" / f"{int(exercise_id.partition('.')[0]):02d}.json"
+    if not file.exists():
+        return  # the chapter is not there, which is told for its notebook
+    known = list(json.loads(file.read_text(encoding="utf-8"))["exercises"])
+    if exercise_id not in known:
+        raise CourseError(
+            f"The exercise {exercise_id} was asked for. Its chapter has none of that number. "
+            f"Name one of these: {', '.join(known)}."
+        )
 
 
 def last_notebook(root: Path) -> str | None:

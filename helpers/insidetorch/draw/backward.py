@@ -55,7 +55,8 @@ def step_sentence(record: Backward, number: int) -> str:
 
 def backward_text(record: Backward, *, most: int = 60) -> str:
     """A line for each step, in the order in which the engine ran them."""
-    lines = [f"{count(len(record.steps), 'step')}, in the order in which the engine ran them:"]
+    told = f"{count(len(record.steps), 'step')}, in the order in which the engine ran them:"
+    lines = [told if record.steps else "No node ran."]
     lines += [f"  {step_sentence(record, k)}" for k in range(min(most, len(record.steps)))]
     if len(record.steps) > most:
         lines.append(f"and {len(record.steps) - most:,} more steps")
@@ -78,8 +79,9 @@ def gradient_text(gradient: Gradient | None) -> str:
     if gradient.values and len(gradient.values) <= _MOST_SHOWN:
         shown = ", ".join(map(value_text, gradient.values))
         return f"[{shown}]" if gradient.sizes else shown
-    norm = "" if gradient.norm is None else f" of norm {value_text(gradient.norm)}"
-    return f"{gradient.sizes}{norm}"
+    if gradient.norm is None:  # sparse, nested, or on a device without data
+        return f"{gradient.dtype} {gradient.sizes}, not read"
+    return f"{gradient.sizes} of norm {value_text(gradient.norm)}"
 
 
 def _notes(record: Backward, number: int) -> dict[int, tuple[str, str]]:

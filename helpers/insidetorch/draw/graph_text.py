@@ -118,6 +118,8 @@ def _is_noise(saved: Saved) -> bool:
 def _received(node: Node) -> str:
     """The sizes of the gradients that a node receives; many of one size as one."""
     sizes = [str(size) if size else "one value" for size in node.outputs]
+    if not sizes:
+        return "sizes that torch does not tell"
     if len(sizes) > 2 and len(set(sizes)) == 1:
         return f"{len(sizes):,} times {sizes[0]}"
     return " and ".join(sizes)

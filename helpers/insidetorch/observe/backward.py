@@ -91,7 +91,9 @@ class Recorder:
         """What the formula of the node that runs now has returned, and from which line."""
         if not self._is_this_pass():
             return
-        tensors = [one if isinstance(one, torch.Tensor) else None for one in returned]
+        if not all(one is None or isinstance(one, torch.Tensor) for one in returned):
+            return  # torch refuses it, and says so
+        tensors = list(returned)
         self.seen[-1] |= {"returned": gradients_of(tensors), "formula": formula}
 
     def remove(self) -> None:
@@ -154,7 +156,9 @@ def gradients_of(tensors: Sequence[torch.Tensor | None]) -> tuple[Gradient | Non
 
 
 def _gradient(t: torch.Tensor) -> Gradient:
-    dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+    dtype, sizes = str(t.dtype).removeprefix("torch."), private.sizes(t)
+    if sizes is None:
+        return Gradient(f"nested {dtype}", (), None)
     try:
         values = tuple(t.reshape(-1).tolist()) if t.numel() <= _MOST_VALUES else ()
         norm = torch.linalg.vector_norm(t.detach()).item()

@@ -32,7 +32,7 @@ def branch_of(
     >>> branch_of(lambda x: x * 2 if x > 0 else x.exp(), -1.0).graph.nodes[0].name
     'ExpBackward0'
     """
-    argument = next(iter(inspect.signature(fn).parameters), "x")
+    argument = _argument(fn)
     with (
         torch.random.fork_rng(devices=[]),
         torch.inference_mode(False),
@@ -43,11 +43,20 @@ def branch_of(
         result = fn(leaf)
     if not isinstance(result, torch.Tensor):
         raise TypeError(
-            f"The graph of a call of {fn.__name__} was asked. It returned a "
-            f"{type(result).__name__}, and only a tensor has a graph. Return a tensor."
+            f"The graph of a call of {getattr(fn, '__name__', 'a function')} was asked. "
+            f"It returned a {type(result).__name__}, and only a tensor has a graph. "
+            "Return a tensor."
         )
     graph = graph_of(result, names={**(names or {}), argument: leaf}, forward=forward)
     return Branch(argument, _text(given), _text(result), graph, _lines(fn, graph))
+
+
+def _argument(fn: Callable) -> str:
+    """The name of the first argument; "x" where there is no signature, as of torch.sin."""
+    try:
+        return next(iter(inspect.signature(fn).parameters), "x")
+    except ValueError:
+        return "x"
 
 
 def _lines(fn: Callable, graph: Graph) -> tuple[CodeLine, ...]:

@@ -40,6 +40,11 @@ def derivative_of(
     with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
         x = torch.as_tensor(given, dtype=torch.float32).detach().clone().requires_grad_()
         value, below = fn(x), []
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(
+                f"A derivative of what a function returns was asked. It returned a "
+                f"{type(value).__name__}, and only a tensor has one. Return a tensor."
+            )
         for k in range(order):
             below = nodes_below([value]) if value.requires_grad else []
             record = create_graph or k < order - 1

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from ..records import Edge, Graph, Node
-from . import private, private_nodes
+from . import depth, private, private_nodes
 from .reach import tensors_in
 from .recorder import ForwardRecorder
 from .saved import saved_of
 
-# torch 2.13 frees a deep graph without recursion, but not the nodes that Python has looked at:
-# 50,000 in a row overflow a stack of 8 MB, and the process ends when the graph is freed.
+# No picture and no text shows more; how deep a walk may go is the matter of `depth`.
 MOST_NODES = 10_000
 
 
@@ -30,8 +29,7 @@ def graph_of(
     Args: `t`, a tensor or several; `module`, whose parameters name the leaves; `names`, further
     names of tensors, and of lists, tuples and dicts of them; `forward`, a recorder under which the
     forward pass ran: then each node has its line and module; `most`, after how many nodes the walk
-    ends: looking at several ten thousand nodes in a row makes torch overflow the stack when the
-    graph is freed.
+    ends. It also ends where very deep graphs that were looked at are still alive (see `depth`).
     Returns a `Graph`, the same each time: nodes in the order in which they are first reached from
     the root, inputs from left to right. It is empty, with the reason, for a tensor without history.
     Nothing changes by looking: no gradient, version, hook or saved tensor.
@@ -43,16 +41,16 @@ def graph_of(
 
     Source: torch.autograd.graph.Node, .next_functions, get_gradient_edge (2.13).
     """
-    tensors = [t] if issubclass(type(t), torch.Tensor) else list(t)
+    tensors = list(t) if issubclass(type(t), list | tuple) else [t]
     for one in tensors:
         if not issubclass(type(one), torch.Tensor):
             raise TypeError(
                 f"The graph of a {type(one).__name__} was asked. Only a tensor has one. Give a "
                 "tensor, such as a loss, or a list of tensors."
             )
-    if reason := _no_graph(tensors):
-        return Graph((), (), reason=reason)
     with private.unseen():
+        if reason := _no_graph(tensors):
+            return Graph((), (), reason=reason)
         starts = _starts(tensors)
         nodes, place, whole = _walk([start.node for start in starts], most)
         roots = tuple(Edge(place[start.node], start.output_nr) for start in starts)
@@ -74,8 +72,20 @@ def nodes_below(tensors: Sequence[torch.Tensor], *, most: int = MOST_NODES) -> l
     >>> [node.name() for node in nodes_below([torch.ones(1, requires_grad=True) * 2])]
     ['MulBackward0', 'torch::autograd::AccumulateGrad']
     """
+    return walk_below(tensors, most=most)[0]
+
+
+def walk_below(
+    tensors: Sequence[torch.Tensor], *, most: int = MOST_NODES
+) -> tuple[list[object], bool]:
+    """The same nodes, and whether these are all.
+
+    >>> len(walk_below([torch.ones(1, requires_grad=True) * 2])[0])
+    2
+    """
     with private.unseen():
-        return _walk([start.node for start in _starts(tensors)], most)[0]
+        nodes, _, whole = _walk([start.node for start in _starts(tensors)], most)
+    return nodes, whole
 
 
 def _starts(tensors: Sequence[torch.Tensor]) -> list[torch.autograd.graph.GradientEdge]:
@@ -101,22 +111,28 @@ def _no_graph(tensors: Sequence[torch.Tensor]) -> str:
 
 
 def _walk(roots: Sequence[object], most: int) -> tuple[list[object], dict[object, int], bool]:
-    """All nodes below the roots, breadth first, and the place of each."""
+    """All nodes below the roots, breadth first, the place of each, and whether these are all."""
     nodes: list[object] = []
     place: dict[object, int] = {}
     for root in roots:
         if root not in place:
             place[root] = len(nodes)
             nodes.append(root)
-    for node in nodes:
+    if not nodes:
+        return nodes, place, True
+    depths, room, whole = [0] * len(nodes), depth.room(nodes[0]), True
+    for node, below in zip(nodes, depths, strict=False):  # both grow while they are read
         for target, _ in node.next_functions:
             if target is None or target in place:
                 continue
-            if len(nodes) >= most:
-                return nodes, place, False
+            if len(nodes) >= most or below + 1 >= room:
+                whole = False
+                break
             place[target] = len(nodes)
             nodes.append(target)
-    return nodes, place, True
+            depths.append(below + 1)
+    depth.looked_at(nodes[0], nodes[-1], depths[-1])
+    return nodes, place, whole
 
 
 def _ages(nodes: Sequence[object]) -> dict[object, int]:

@@ -14,7 +14,7 @@ import torch
 
 from ..records import GraphCost, Holder, Holders
 from . import private
-from .graph import MOST_NODES, nodes_below
+from .graph import walk_below
 from .memory import graph_cost, has_graph
 from .referrers import DEPTH, MOST_OBJECTS, parts_of, reached_from
 from .roots import UNDERSCORES, Root, in_notebook, roots
@@ -149,7 +149,7 @@ def _holder(group: Group) -> Holder:
 
 def _advice(kind: str, path: str, single: bool) -> str:
     """What lets the graph go. Each of these was tried, in IPython where it is about a notebook."""
-    if kind == "name" and path.endswith(".grad"):
+    if path.endswith(".grad"):
         return f"A backward pass with create_graph=True made it: `{path} = None` lets it go."
     if kind == "name" and path.isidentifier():
         number = f"`{path}.item()` or " if single else ""
@@ -179,7 +179,8 @@ def _hidden(targets: dict[int, torch.Tensor], groups: list[Group]) -> int:
     """How many targets have no holder, and are not inside of a graph that has one?"""
     found = {key: t for group in groups for key, t in group.tensors.items()}
     rest = [t for key, t in targets.items() if key not in found][:_MOST_HIDDEN]
-    inside = set(nodes_below(list(found.values())))
-    if len(inside) >= MOST_NODES:  # not all of them were looked at
+    nodes, whole = walk_below(list(found.values()))
+    inside = set(nodes)
+    if not whole:
         return 0
     return sum(torch.autograd.graph.get_gradient_edge(t).node not in inside for t in rest)

@@ -10,7 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..records import Kept, Ledger
 from . import private, private_nodes
-from .graph import MOST_NODES, nodes_below
+from .graph import walk_below
 from .memory import Held, held_by, reason_for_none, storages
 from .reach import tensors_in
 from .recorder import ForwardRecorder
@@ -47,10 +47,8 @@ def ledger(fn: Callable[[], object], *, module: torch.nn.Module | None = None) -
     if not with_graph:
         return Ledger(reason=reason_for_none(tensors))
     with private.unseen():
-        nodes = nodes_below(with_graph)
-        notes = (
-            [] if len(nodes) < MOST_NODES else [f"Only the last {MOST_NODES:,} nodes were read."]
-        )
+        nodes, whole = walk_below(with_graph)
+        notes = [] if whole else [f"Only the last {len(nodes):,} nodes were read."]
         nodes = sorted((n for n in nodes if not hasattr(n, "variable")), key=_age)
         held = [(node, one) for node in nodes for one in held_by(node)]
         kept = tuple(_kept(held, step))
@@ -113,7 +111,7 @@ def _kept(held: list[tuple[object, Held]], step: _StepRecorder) -> Iterator[Kept
             yield Kept(
                 node=node.name().removeprefix("torch::autograd::"),
                 name=one.name,
-                sizes=tuple(one.tensor.shape),
+                sizes=private.sizes(one.tensor) or (),
                 dtype=str(one.tensor.dtype).removeprefix("torch."),
                 nbytes=storage.nbytes(),
                 storage=numbers.setdefault(key, len(numbers)),

@@ -9,7 +9,7 @@ import torch
 
 from ..records import GraphCost
 from . import private, private_nodes
-from .graph import MOST_NODES, graph_of, nodes_below
+from .graph import MOST_NODES, graph_of, walk_below
 from .reach import tensors_in
 
 
@@ -49,7 +49,7 @@ def graph_cost(t: torch.Tensor | Sequence[torch.Tensor], *, most: int = MOST_NOD
     tensors = [t] if issubclass(type(t), torch.Tensor) else list(t)
     if reason := reason_for_none(tensors):
         return GraphCost(reason=reason)
-    nodes = nodes_below(tensors, most=most)
+    nodes, whole = walk_below(tensors, most=most)
     with private.unseen():
         held = [one for node in nodes for one in held_by(node)]
         tensors = [one.tensor for one in held if one.tensor is not None]
@@ -64,7 +64,7 @@ def graph_cost(t: torch.Tensor | Sequence[torch.Tensor], *, most: int = MOST_NOD
         nbytes=sum(kept.values()),
         freed=sum(one.freed for one in held),
         packed=sum(one.packed not in ("", "checkpoint") for one in held),
-        whole=len(nodes) < most,
+        whole=whole,
     )
 
 
@@ -75,8 +75,9 @@ def reason_for_none(tensors: Sequence[object]) -> str:
     'It does not require a gradient: nothing was recorded for it.'
     """
     known = all(issubclass(type(t), torch.Tensor) for t in tensors)
-    if known and any(map(has_graph, tensors)):
-        return ""
+    with private.unseen():
+        if known and any(map(has_graph, tensors)):
+            return ""
     return graph_of(tensors).reason
 
 

@@ -13,6 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import has_torch_function
 
 from ..records import Graph, Leaf, OptimizerStep, Pass, Passes, Place
+from . import private_nodes, watched_backward
 from .backward import first_sentence, gradient_of, recording
 from .graph import graph_of, nodes_below
 from .places import current_place, is_users, place_of
@@ -31,9 +32,10 @@ def record_passes(
     `graph_of`.
     Returns `Passes`: every call of `Tensor.backward` and `torch.autograd.backward`, with what its
     nodes received and sent and what `.grad` held before and after, and every step of an optimizer.
-    Passes in other threads, and from a GradientEdge, are counted only; `torch.autograd.grad` is
-    none. `fn` does what it does without recording, a compiled function operator by operator. What
-    it raises is not raised: it is part of the record.
+    Passes in other threads, and from a GradientEdge, are counted only. `backward` imported by its
+    name before, and `torch.autograd.grad`, are not seen. `fn` does what it does without recording,
+    but for compiled functions (see `ForwardRecorder`). What it raises is part of the record, and
+    not raised.
 
     >>> x = torch.ones(1, requires_grad=True)
     >>> both = record_passes(lambda: [(x * 2).sum().backward() for _ in range(2)])
@@ -47,13 +49,13 @@ def record_passes(
         try:
             fn()
         except Exception as raised:
-            error = f"{type(raised).__name__}: {first_sentence(raised)}"
+            error = ": ".join(filter(None, (type(raised).__name__, first_sentence(raised))))
             place = _raised_at(raised)
     return Passes(tuple(watch.events), error, place, watch.unseen)
 
 
 class _Watch:
-    """Stands in the place of torch.autograd.backward while it is entered."""
+    """Records every call of torch.autograd.backward in its thread while it is entered."""
 
     def __init__(
         self,
@@ -64,48 +66,59 @@ class _Watch:
         self.events: list[Pass | OptimizerStep | None] = []
         self.unseen = 0
         self._known = {"module": module, "names": names, "forward": forward}
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
         self._begun = 0
         self._running: list[int] = []
         self._ran = _Remembered()  # in which pass a node ran first
         self._leaves = _Remembered()  # the number of a leaf
 
     def __enter__(self) -> _Watch:
-        self._plain = torch.autograd.backward
         self._hook = register_optimizer_step_post_hook(self._stepped)
-        torch.autograd.backward = self._backward
+        watched_backward.begin(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        torch.autograd.backward = self._plain
+        watched_backward.end(self)
         self._hook.remove()
 
     def _stepped(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
-        self.events.append(OptimizerStep(type(optimizer).__name__, current_place()))
+        if threading.get_ident() == self.thread:
+            self.events.append(OptimizerStep(type(optimizer).__name__, current_place()))
 
-    def _backward(self, tensors: object, *args: object, **how: object) -> None:
+    def missed(self) -> None:
+        """Another thread has run a pass."""
+        self.unseen += 1
+
+    def called(self, plain: Callable, tensors: object, *args: object, **how: object) -> None:
+        """This thread runs a pass."""
         if isinstance(tensors, torch.Tensor | GradientEdge):
             tensors = (tensors,)
         roots = tuple(tensors)
         if has_torch_function(roots):  # a subclass or a mode, which calls this function again
-            return self._plain(roots, *args, **how)
+            return plain(roots, *args, **how)
         graph = self._graph_of(roots)
         if graph is None or not graph.nodes:
-            self._plain(roots, *args, **how)  # torch may say why there is no pass
-            self.unseen += 1
+            plain(roots, *args, **how)  # torch may say why there is no pass
+            self.unseen += graph is None
             return None
-        return self._record(roots, graph, lambda: self._plain(roots, *args, **how))
+        return self._record(roots, graph, lambda: plain(roots, *args, **how))
 
     def _graph_of(self, roots: Sequence[object]) -> Graph | None:
-        """None where this class cannot watch. The numbers of nodes are those of a thread."""
-        tensors = all(isinstance(root, torch.Tensor) for root in roots)
-        if not tensors or threading.get_ident() != self._thread:
+        """None where this class cannot look: an edge as root, or a tensor that cannot be read."""
+        if not all(isinstance(root, torch.Tensor) for root in roots):
             return None
-        return graph_of(roots, **self._known)
+        try:
+            return graph_of(roots, **self._known)
+        except Exception:  # looking must not end the user's run
+            return None
 
     def _record(self, roots: Sequence[torch.Tensor], graph: Graph, run: Callable) -> None:
         nodes = nodes_below(roots)
-        inner = {one.number: _hooks_of(nodes[one.number]) for one in graph.nodes if not one.is_leaf}
+        inner = {
+            one.number: private_nodes.hooks_dict(nodes[one.number])
+            for one in graph.nodes
+            if not one.is_leaf
+        }
         earlier = {k: self._ran.get(hooks) for k, hooks in inner.items()}
         leaves = tuple(self._leaf(one.number, nodes[one.number].variable) for one in graph.leaves)
         del nodes
@@ -148,17 +161,6 @@ class _Remembered:
         self.count += 1
         self._found[id(one)] = weakref.ref(one), number
         return number
-
-
-def _hooks_of(node: object) -> object:
-    """The dict of a node's hooks, which lives as long as the node does.
-
-    The object that stands for a node in Python does not: torch makes a new one each time.
-    """
-    handle = node.register_prehook(lambda _: None)
-    hooks = handle.hooks_dict_ref()
-    handle.remove()
-    return hooks
 
 
 def _raised_at(error: BaseException) -> Place | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import private_modes, private_nodes
+from . import private_dispatch, private_modes, private_nodes
 from .private_modes import DispatchMode, unseen  # noqa: F401 - used as private.unseen
 
 _NAMES = (
@@ -33,7 +33,8 @@ _NAMES = (
 def missing() -> list[str]:
     """Which of the private names does this torch not have?"""
     absent = []
-    for name in (*_NAMES, *private_modes.NAMES, *private_nodes.NAMES):
+    modules = (private_dispatch, private_modes, private_nodes)
+    for name in (*_NAMES, *(name for module in modules for name in module.NAMES)):
         place = torch
         for part in name.split(".")[1:]:
             place = getattr(place, part, None)
@@ -74,6 +75,14 @@ def address(t: torch.Tensor) -> int:
     Asking so does not make a copy-on-write tensor copy.
     """
     return torch._C._data_address(t)
+
+
+def sizes(t: torch.Tensor) -> tuple[int, ...] | None:
+    """The sizes of a tensor; None for a nested one, which has a list of them."""
+    try:
+        return tuple(t.shape)
+    except RuntimeError:
+        return None
 
 
 def grad(t: torch.Tensor) -> torch.Tensor | None:

@@ -42,6 +42,17 @@ def function_of(node: object) -> type | None:
     return getattr(node, "_forward_cls", None)
 
 
+def hooks_dict(node: object) -> object:
+    """The dict of a node's hooks, which lives as long as the node does.
+
+    The object that stands for a node in Python does not: torch makes a new one each time.
+    """
+    handle = node.register_prehook(lambda _: None)
+    hooks = handle.hooks_dict_ref()
+    handle.remove()
+    return hooks
+
+
 def hooks_of(leaf: torch.Tensor) -> int:
     """How many hooks are set on a leaf, before and after its gradient is put into `.grad`?
 
@@ -52,7 +63,10 @@ def hooks_of(leaf: torch.Tensor) -> int:
 
 def received_sizes(node: object) -> tuple[tuple[int, ...], ...]:
     """The sizes of the gradients that a node receives, one for each output of its operator."""
-    return tuple(tuple(one.shape) for one in node._input_metadata)
+    try:
+        return tuple(tuple(one.shape) for one in node._input_metadata)
+    except (RuntimeError, AttributeError):  # a nested tensor has none that could be told
+        return ()
 
 
 def saved_tensors(node: object) -> Iterator[tuple[str, object, Callable[[], object]]]:

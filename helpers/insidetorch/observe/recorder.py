@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 
 import torch
@@ -15,7 +16,10 @@ class ForwardRecorder(private.DispatchMode):
     """Remembers, while it is entered, the line and the module that make nodes of the graph.
 
     Args: `module`, whose parts are named by their path in it.
-    Records the thread in which it is entered. Nothing of the recorded code changes.
+    Records the thread in which it is entered; nodes that other threads make meanwhile may be taken
+    for nodes of its lines. Nothing of the recorded code changes, but one thing: torch runs a
+    compiled function operator by operator under any dispatch mode, and one that is called for the
+    first time so may stay uncompiled until `torch.compiler.reset()`.
 
     >>> with ForwardRecorder() as forward:
     ...     y = torch.ones(2, requires_grad=True) * 2
@@ -34,6 +38,7 @@ class ForwardRecorder(private.DispatchMode):
         self._hooks: list = []
 
     def __enter__(self) -> ForwardRecorder:
+        self._thread = threading.get_ident()
         hooks = torch.nn.modules.module
         self._hooks = [
             hooks.register_module_forward_pre_hook(self._enter_module),
@@ -78,7 +83,10 @@ class ForwardRecorder(private.DispatchMode):
         self._made.append((place, module))
 
     def _enter_module(self, module: torch.nn.Module, _args: object) -> None:
-        self._modules.append(self._paths.get(id(module), ""))
+        if threading.get_ident() == self._thread:
+            self._modules.append(self._paths.get(id(module), ""))
 
     def _leave_module(self, _module: torch.nn.Module, _args: object, _result: object) -> None:
-        self._modules.pop()
+        # A forward that began before leaves last, when the list is empty again.
+        if threading.get_ident() == self._thread and self._modules:
+            self._modules.pop()

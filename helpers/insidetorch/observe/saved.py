@@ -61,7 +61,9 @@ def _attributes(node: object, storages: dict[int, int]) -> Iterator[Saved]:
 
 
 def _saved(name: str, t: torch.Tensor, storages: dict[int, int]) -> Saved:
-    dtype, sizes = str(t.dtype).removeprefix("torch."), tuple(t.shape)
+    dtype = str(t.dtype).removeprefix("torch.")
+    if (sizes := private.sizes(t)) is None:
+        return Saved(name, f"nested {dtype}", dtype=dtype, storage=_storage(t, storages))
     return Saved(
         name=name,
         text=f"{dtype} {sizes}",

@@ -80,18 +80,19 @@ class _Tracer(private.DispatchMode):
         view = not new and not written
         filled = name in _FILLING
         sources = [t for t in given if not any(t is w for w in written if filled or _is_out(op))]
-        read = 0 if view else _bytes_read(sources)
+        shape_only = name.endswith("_like") or name.startswith("aten.new_")
+        read = 0 if view or shape_only else _bytes_read(sources)
         out = 0 if view else _bytes_read([*written, *new])
         if name in _CHOOSING and not view:
             read = min(read, out + sum(_bytes(t) for t in sources[1:]))
         self.found.append(
             Traced(
                 operator=name,
-                given=tuple(map(_operand, given)),
-                returned=tuple(map(_operand, returned)),
+                made=max((self._number(t) for t in new), default=0),
+                given=tuple(map(self._operand, given)),
+                returned=tuple(map(self._operand, returned)),
                 read=read,
                 written=out,
-                made=max((self._number(t) for t in new), default=0),
                 place=current_place(),
                 node=private_nodes.running_node(),
             )
@@ -101,6 +102,11 @@ class _Tracer(private.DispatchMode):
     def intermediates(self) -> tuple[int, ...]:
         """The bytes of the storages that were made and are gone, the first one first."""
         return tuple(nbytes for ref, nbytes, _ in self._made.values() if ref.expired())
+
+    def _operand(self, t: torch.Tensor) -> Operand:
+        known = self._made.get(private.storage_id(t)) if _has_storage(t) else None
+        dtype, number = str(t.dtype).removeprefix("torch."), known[2] if known else 0
+        return Operand(dtype, tuple(t.shape), _bytes(t), number)
 
     def _number(self, t: torch.Tensor) -> int:
         """The storages are numbered as they are made; a weak reference keeps no memory."""
@@ -173,10 +179,6 @@ def _has_storage(t: torch.Tensor) -> bool:
     except (NotImplementedError, RuntimeError):  # sparse, functorch
         return False
     return True
-
-
-def _operand(t: torch.Tensor) -> Operand:
-    return Operand(str(t.dtype).removeprefix("torch."), tuple(t.shape), _bytes(t))
 
 
 def _tensors(value: object) -> Iterator[torch.Tensor]:

@@ -47,7 +47,7 @@ class LedgerLine:
     @property
     def where(self) -> str:
         """The line, with the part of the model if there is one."""
-        made = "made before this step" if self.place is None else str(self.place)
+        made = "made elsewhere" if self.place is None else str(self.place)
         return f"{made} (in {self.module})" if self.module else made
 
     @property
@@ -104,7 +104,7 @@ class Ledger:
             return f"{self.reason} So nothing is kept for a backward pass."
         return (
             f"The backward pass needs {counted(self.made_bytes, 'byte')} that this step made, and "
-            f"{counted(self.before_bytes, 'byte')} that were there before, such as parameters."
+            f"{counted(self.before_bytes, 'byte')} from elsewhere, such as parameters."
         )
 
     def __str__(self) -> str:

@@ -10,11 +10,15 @@ from .steps import Place
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor that an operator was given or returned; `nbytes` are the bytes that it reads."""
+    """A tensor that an operator was given or returned; `nbytes` are the bytes that it reads.
+
+    `storage` numbers the storages that the run has made, 0 for one that was there before.
+    """
 
     dtype: str
     sizes: Sizes
     nbytes: int
+    storage: int = 0
 
     def __str__(self) -> str:
         return f"{self.dtype} {self.sizes}"

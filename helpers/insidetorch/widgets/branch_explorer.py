@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import ipywidgets
 import torch
@@ -34,12 +34,13 @@ class BranchExplorer(Explorer):
         *,
         names: Mapping[str, object] | None = None,
     ) -> None:
-        if not len(inputs):
+        inputs = list(inputs) if isinstance(inputs, Iterable) else [inputs]
+        if not inputs:
             raise ValueError(
                 "A branch explorer without inputs was asked. There is nothing to call the function "
                 "with. Give at least one value."
             )
-        self._asked = fn, list(inputs), names
+        self._asked = fn, inputs, names
         first = branch_of(fn, inputs[0], names=names)
         self.input = ipywidgets.SelectionSlider(
             options=[(str(given), k) for k, given in enumerate(inputs)],

@@ -78,7 +78,8 @@ class GraphExplorer(Explorer):
         graph, how = self.graph, {"fold": self.fold.value, "opened": self._opened}
         svg, said = graph_svg(graph, live=live, mark=self.mark.value, **how), []
         if graph.nodes and not svg:
-            said = [f"That would be more than {MOST_BOXES} boxes: fold them."]
+            more = "" if self.fold.value else ": fold them"
+            said = [f"That would be more than {MOST_BOXES} boxes{more}."]
         if graph.nodes and self.mark.value:
             marked = sum(self.mark.value in leaf.leaf for leaf in graph.leaves)
             said.append(f"{marked:,} of {len(graph.leaves):,} leaves are marked.")

@@ -34,6 +34,11 @@ class SecondOrderExplorer(Explorer):
         names: Mapping[str, object] | None = None,
         orders: int = 3,
     ) -> None:
+        if orders < 0:
+            raise ValueError(
+                f"Derivatives up to order {orders} were asked. The function itself is 0. Give 0 or "
+                "more."
+            )
         self._asked = fn, given, names
         self.order = ipywidgets.IntSlider(
             description="order", value=min(1, orders), min=0, max=orders
