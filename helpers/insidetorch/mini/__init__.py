@@ -1,7 +1,8 @@
 """How small can a torch be? MiniTorch: the reference that learners rebuild, a piece a chapter.
 
-`storage` is piece 1, `views` piece 2, `tape` piece 3 and `backward` piece 4; `given`, `tracking`
-and `ops` are what learners are handed; `assemble` puts their names into a MiniTorch of its own.
+`storage` is piece 1, `views` piece 2, `tape` piece 3, `backward` piece 4 and `dispatch` piece 5;
+`given`, `tracking`, `layers`, `modes` and `ops` are what learners are handed; `assemble` puts their
+names into a MiniTorch of its own.
 Nothing here needs torch. A storage is a bytearray, so that the real torch can open it:
 `torch.frombuffer(t.storage.bytes, dtype=torch.float64).as_strided(t.sizes, t.strides, t.offset)`.
 """
@@ -10,8 +11,11 @@ from __future__ import annotations
 
 from .assembly import assemble
 from .backward import AccumulateGrad, backward
+from .dispatch import call, exclude, keys_of, redispatch, register
 from .given import alias, broadcast, new, pointwise, sum_kernel, sum_to
-from .ops import call, reduce_to
+from .layers import Dispatcher, Fallthrough, Key
+from .modes import log_mode
+from .ops import reduce_to
 from .storage import Storage, Tensor, contiguous_strides, permute_kernel
 from .tape import Edge, Node, detach, edge_of, grad_mode, record
 from .tracking import GradMode, Op, Saved
@@ -19,8 +23,11 @@ from .views import contiguous, expand_kernel, narrow_kernel, reshape, view_kerne
 
 __all__ = [
     "AccumulateGrad",
+    "Dispatcher",
     "Edge",
+    "Fallthrough",
     "GradMode",
+    "Key",
     "Node",
     "Op",
     "Saved",
@@ -35,14 +42,19 @@ __all__ = [
     "contiguous_strides",
     "detach",
     "edge_of",
+    "exclude",
     "expand_kernel",
     "grad_mode",
+    "keys_of",
+    "log_mode",
     "narrow_kernel",
     "new",
     "permute_kernel",
     "pointwise",
     "record",
+    "redispatch",
     "reduce_to",
+    "register",
     "reshape",
     "sum_kernel",
     "sum_to",

@@ -11,8 +11,9 @@ from heapq import heappop, heappush
 from itertools import count
 from math import prod
 
+from .dispatch import call
 from .given import new
-from .ops import call, reduce_to
+from .ops import reduce_to
 from .storage import Tensor
 from .tape import Edge, Node, edge_of, grad_mode
 from .tracking import GradMode

@@ -8,21 +8,10 @@ from __future__ import annotations
 import math
 import operator
 
+from .dispatch import call, register
 from .given import pointwise, sum_kernel, sum_to
 from .storage import Ints, Tensor, permute_kernel
-from .tape import record
-from .tracking import Op
 from .views import expand_kernel, reshape, view_kernel
-
-
-def call(op: str, *args: object) -> Tensor:
-    """Compute an operator and record it.
-
-    Raises KeyError for an operator that MiniTorch does not have.
-    """
-    out = OPS[op].kernel(*args)
-    record(OPS[op], out, args)
-    return out
 
 
 def reduce_to(grad: Tensor, sizes: Ints) -> Tensor:
@@ -40,16 +29,13 @@ def _permute_back(grad: Tensor, _sizes: Ints, dims: Ints) -> tuple[Tensor]:
     return (call("permute", grad, [list(dims).index(d) for d in range(len(dims))]),)
 
 
-_TABLE = (
-    Op("add", pointwise(operator.add), lambda g: (g, g)),
-    Op("mul", pointwise(operator.mul), lambda g, a, b: (_times(g, b), _times(g, a)), "partners"),
-    Op("exp", pointwise(math.exp), lambda g, out: (call("mul", g, out),), "output"),
-    Op("clone", pointwise(lambda value: value), lambda g: (g,)),
-    Op("sum", sum_kernel, lambda g, sizes, dims: (call("expand", g, sizes),), "sizes"),
-    Op("sum_to", sum_to, lambda g, sizes, wanted: (call("expand", g, sizes),), "sizes"),
-    Op("expand", expand_kernel, lambda g, sizes, wanted: (reduce_to(g, sizes),), "sizes"),
-    Op("permute", permute_kernel, _permute_back, "sizes"),
-    Op("view", view_kernel, lambda g, sizes, wanted: (call("reshape", g, sizes),), "sizes"),
-    Op("reshape", reshape, lambda g, sizes, wanted: (call("reshape", g, sizes),), "sizes"),
-)
-OPS = {op.name: op for op in _TABLE}
+register("add", pointwise(operator.add), lambda g: (g, g))
+register("mul", pointwise(operator.mul), lambda g, a, b: (_times(g, b), _times(g, a)), "partners")
+register("exp", pointwise(math.exp), lambda g, out: (call("mul", g, out),), "output")
+register("clone", pointwise(lambda value: value), lambda g: (g,))
+register("sum", sum_kernel, lambda g, sizes, dims: (call("expand", g, sizes),), "sizes")
+register("sum_to", sum_to, lambda g, sizes, wanted: (call("expand", g, sizes),), "sizes")
+register("expand", expand_kernel, lambda g, sizes, wanted: (reduce_to(g, sizes),), "sizes", "view")
+register("permute", permute_kernel, _permute_back, "sizes", "view")
+register("view", view_kernel, lambda g, sizes, _: (call("reshape", g, sizes),), "sizes", "view")
+register("reshape", reshape, lambda g, sizes, wanted: (call("reshape", g, sizes),), "sizes")

@@ -19,12 +19,16 @@ class Op(NamedTuple):
     - `"partners"`: each tensor if another one requires a gradient, else None;
     - `"output"`: the output;
     - `""`: nothing.
+
+    Of use from piece 5 on: an operator without a `formula` is not recorded, and `kind` is "view"
+    if its result reads the memory of its tensor, "write" if it changes that, else "".
     """
 
     name: str
     kernel: Callable[..., Tensor]
-    formula: Callable[..., tuple[Tensor | None, ...]]
+    formula: Callable[..., tuple[Tensor | None, ...]] | None = None
     saves: str = ""
+    kind: str = ""
 
 
 class Saved:
