@@ -551,21 +551,22 @@ def leaf(*values):
     return torch.tensor(values, requires_grad=True)
 
 
-def look_at_policy():
-    new, old, values = leaf(0.0, 0.5, 0.1), leaf(0.0, 0.0, 0.0), leaf(1.0, 1.0, 5.0)
-    loss = policy_loss(new, old, torch.tensor([3.0, 2.0, 2.0]), values)
+def look_at_policy(new, old, returns, values):
+    new, old, values = leaf(*new), leaf(*old), leaf(*values)
+    loss = policy_loss(new, old, torch.tensor(returns), values)
     return gradients(loss, new=new, old=old, values=values)
 
 
-def look_at_weighted():
-    first, second = torch.tensor(1.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
-    return gradients(weighted_loss([first, second]), first=first, second=second)
+def look_at_weighted(*losses):
+    leaves = [torch.tensor(loss, requires_grad=True) for loss in losses]
+    named = dict(zip(("first", "second", "third"), leaves, strict=False))
+    return gradients(weighted_loss(leaves), **named)
 
 
 def repaired(name):
     """The text of a file, with the learner's line in it."""
     lines = files[name].splitlines()
-    if culprit is not None and culprit[0] == name:
+    if culprit is not None and culprit[0] == name and culprit[1] >= 1:
         lines[culprit[1] - 1] = repaired_line or ""
     return "\n".join(lines) + "\n"
 
@@ -591,7 +592,7 @@ def linear(*rows):
     return layer
 
 
-def look_at_step():
+def look_at_step(tokens, mask):
     with tempfile.TemporaryDirectory() as folder:
         for name in files:
             Path(folder, name).write_text(repaired(name), encoding="utf-8")
@@ -599,8 +600,7 @@ def look_at_step():
     student = torch.nn.Module()
     student.encoder, student.head = linear([1.0, 0.0], [0.0, 2.0]), linear([1.0, -1.0])
     teacher = linear([1.0, 1.0])
-    x = torch.tensor([[[1.0, 2.0], [3.0, 0.0], [9.0, 9.0]]])
-    loss = trainer.step(student, teacher, x, torch.tensor([[1.0, 1.0, 0.0]]))
+    loss = trainer.step(student, teacher, torch.tensor([tokens]), torch.tensor([mask]))
     parts = {"encoder": student.encoder, "head": student.head, "teacher": teacher}
     return told(loss, {name: part.weight for name, part in parts.items()})
 
@@ -608,25 +608,39 @@ def look_at_step():
 looks = {"policy_loss": look_at_policy, "weighted_loss": look_at_weighted, "step": look_at_step}
 
 
-def right_numbers(which):
-    return {
-        "policy_loss": {
-            "loss": 0.0385,
-            "gradient of new": [-0.6667, 0.0, 1.105],
-            "gradient of old": None,
-            "gradient of values": None,
-        },
-        "weighted_loss": {"loss": 2.5, "gradient of first": 0.25, "gradient of second": 0.75},
-        "step": {
-            "loss": 9.0,
-            "gradient of encoder": [[-12.0, -6.0], [12.0, 6.0]],
-            "gradient of head": [[-12.0, -12.0]],
-            "gradient of teacher": None,
-        },
-    }[which]
+def look(which, *numbers):
+    return looks[which](*numbers)
 
 
-check("3.3", lambda which: looks[which](), [(which,) for which in looks], torch_says=right_numbers)
+cases = [
+    ("policy_loss", (0.0, 0.5, 0.1), (0.0, 0.0, 0.0), (3.0, 2.0, 2.0), (1.0, 1.0, 5.0)),
+    ("policy_loss", (-0.5, 0.0, 0.2), (0.0, 0.5, 0.1), (3.0, 2.0, 2.0), (1.0, 4.0, 0.0)),
+    ("weighted_loss", 1.0, 3.0),
+    ("weighted_loss", 5.0, 1.0, 2.0),
+    ("step", ((1.0, 2.0), (3.0, 0.0), (9.0, 9.0)), (1.0, 1.0, 0.0)),
+    ("step", ((0.0, 2.0), (9.0, 9.0)), (1.0, 0.0)),
+]
+
+
+def right_numbers(*case):
+    names = {
+        "policy_loss": ("new", "old", "values"),
+        "weighted_loss": ("first", "second", "third"),
+        "step": ("encoder", "head", "teacher"),
+    }
+    loss, *grads = [
+        (0.0385, [-0.6667, 0.0, 1.105], None, None),
+        (-0.6078, [-0.4044, 0.0, -0.7368], None, None),
+        (2.5, 0.25, 0.75),
+        (3.75, 0.625, 0.125, 0.25),
+        (9.0, [[-12.0, -6.0], [12.0, 6.0]], [[-12.0, -12.0]], None),
+        (36.0, [[0.0, -24.0], [0.0, 24.0]], [[0.0, -48.0]], None),
+    ][cases.index(case)]
+    pairs = zip(names[case[0]], grads, strict=False)
+    return {"loss": loss, **{f"gradient of {name}": grad for name, grad in pairs}}
+
+
+check("3.3", look, cases, torch_says=right_numbers)
 
 
 # %% tags=["3.3", "wrong"]
@@ -778,27 +792,48 @@ def look_at_gradients(which):
     model, x = build(which), torch.tensor([[1.0, 2.0], [-1.0, 1.0]])
     first, *others = model.parameters()
     first.grad = torch.ones_like(first)
-    after_error = "the error was not handed on"
+    before = {key for tables in hook_tables(model).values() for table in tables for key in table}
     try:
-        activation_gradients(model, x, breaks)
-    except ValueError:
-        after_error = hooks_of(model)
-    found = activation_gradients(model, x, squares)
+        after_error = hooks_after_error(model, x, before)
+        found = activation_gradients(model, x, squares)
+    finally:
+        left = take_hooks(model, before)
     kept = first.grad.eq(1).all().item() and all(p.grad is None for p in others)
     return {
         "gradients": {name: found[name].tolist() for name in sorted(found)},
         "the parameters' .grad are as before": kept,
-        "hooks left": hooks_of(model),
+        "hooks left": left,
         "hooks left after an error": after_error,
     }
 
 
-def hooks_of(model):
-    """How many hooks run in a forward and a backward of this model?"""
-    return sum(
-        len(layer._forward_hooks) + len(layer._backward_hooks) + len(layer._forward_pre_hooks)
-        for layer in model.modules()
-    )
+def hook_tables(model):
+    """The tables of the hooks of each layer of a model, and of those that all modules have."""
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    shared = vars(torch.nn.modules.module)
+    return {
+        "of the model": [getattr(layer, kind) for layer in model.modules() for kind in kinds],
+        "of all modules": [shared[f"_global{kind}"] for kind in kinds],
+    }
+
+
+def take_hooks(model, before):
+    """How many hooks stand there that did not before? They are taken away."""
+    taken = dict.fromkeys(hook_tables(model), 0)
+    for where, tables in hook_tables(model).items():
+        for table in tables:
+            for key in set(table) - before:
+                del table[key]
+                taken[where] += 1
+    return taken
+
+
+def hooks_after_error(model, x, before):
+    try:
+        activation_gradients(model, x, breaks)
+    except ValueError:
+        return take_hooks(model, before)
+    return "the error was not handed on"
 
 
 def gradient_by_gradient(which):
@@ -819,8 +854,8 @@ def gradient_by_gradient(which):
     return {
         "gradients": {name: g.tolist() for name, g in zip(names, wanted, strict=True)},
         "the parameters' .grad are as before": True,
-        "hooks left": 0,
-        "hooks left after an error": 0,
+        "hooks left": {"of the model": 0, "of all modules": 0},
+        "hooks left after an error": {"of the model": 0, "of all modules": 0},
     }
 
 
@@ -910,6 +945,21 @@ def activation_gradients(model, x, loss_fn):
     return dict(zip(edges, torch.autograd.grad(loss, list(edges.values())), strict=True))
 
 
+# %% tags=["3.4", "wrong"]
+# You set one hook for all modules there are, and it stays: it runs in every forward of every model
+# from now on. A hook for all modules has a handle too, but a hook on each layer is all you need.
+def activation_gradients(model, x, loss_fn):
+    edges, names = {}, {layer: name for name, layer in model.named_children()}
+
+    def hook(layer, inputs, output):
+        if layer in names:
+            edges[names[layer]] = torch.autograd.graph.get_gradient_edge(output)
+
+    torch.nn.modules.module.register_module_forward_hook(hook)
+    loss = loss_fn(model(x))
+    return dict(zip(edges, torch.autograd.grad(loss, list(edges.values())), strict=True))
+
+
 # %% [markdown] tags=["3.4", "hint"]
 # `layer.register_forward_hook(hook)` calls `hook(layer, inputs, output)` after the layer has run,
 # and before the next one does. That is the moment to take hold of the output.
@@ -942,9 +992,10 @@ points = 3
 # each call records a graph for every batch and keeps all of them alive through what it returns; and
 # it leaves the model in training, whatever it was in before.
 #
-# **Done when** no node is recorded, both values are the same, and afterwards everything is as it
-# was: the caller's grad mode, and the mode of every module of the model, where some modules may be
-# in training and others not. This also holds if a batch raises an error, which goes on to the
+# **Done when** no node is recorded, neither in the model nor in the loss, both values are the same,
+# and afterwards everything is as it was: the caller's grad mode, which weights require a gradient,
+# and the mode of every module of the model, where some modules may be in training and others not.
+# This also holds if a batch raises an error, which goes on to the
 # caller. During validation the whole model is in evaluation mode.
 
 
@@ -992,15 +1043,20 @@ def look_at_validation(grad_on, training, broken):
     model[2].eval()  # frozen, as is usual in fine-tuning
     marks = []
 
+    def put_mark(t):
+        if t.grad_fn is not None:
+            mark = t.grad_fn.metadata["mark"] = Mark()
+            marks.append(weakref.ref(mark))
+
     def loss_fn(output, target):
         loss = (output - target).pow(2).mean()
-        if loss.grad_fn is not None:
-            mark = loss.grad_fn.metadata["mark"] = Mark()
-            marks.append(weakref.ref(mark))
+        put_mark(loss)
         if target.numel() == 0:
             raise ValueError("an empty batch")
         return loss
 
+    for layer in model:
+        layer.register_forward_hook(lambda _layer, _inputs, output: put_mark(output))
     numbers = [[1.0, 2.0], [3.0], [], [5.0]] if broken else [[1.0, 2.0], [3.0], [5.0]]
     batches = [(torch.tensor(ns).view(-1, 1), torch.zeros(len(ns), 1)) for ns in numbers]
     with torch.set_grad_enabled(grad_on):
@@ -1013,20 +1069,22 @@ def look_at_validation(grad_on, training, broken):
     gc.collect()
     return {
         "mean and largest": values,
-        "graphs recorded": len(marks),
-        "graphs alive": sum(mark() is not None for mark in marks),
+        "results with a history": len(marks),
+        "of these alive": sum(mark() is not None for mark in marks),
         "grad mode afterwards": grad_mode,
         "training afterwards": [module.training for module in model.modules()],
+        "weights that require grad": sum(weight.requires_grad for weight in model.parameters()),
     }
 
 
 def as_it_should_be(grad_on, training, broken):
     return {
         "mean and largest": "refused: an empty batch" if broken else [48.6662, 99.999],
-        "graphs recorded": 0,
-        "graphs alive": 0,
+        "results with a history": 0,
+        "of these alive": 0,
         "grad mode afterwards": grad_on,
         "training afterwards": [training, training, training, False],
+        "weights that require grad": 3,
     }
 
 
@@ -1043,6 +1101,34 @@ def validate(model, batches, loss_fn):
     model.eval()
     try:
         losses = torch.tensor([loss_fn(model(x), y).item() for x, y in batches])
+    finally:
+        for module, training in modes.items():
+            module.training = training
+    return losses.mean(), losses.max()
+
+
+# %% tags=["3.5", "wrong"]
+# The losses have no history, since you detach what the model returns. But then the model has been
+# recorded already, and it is where nearly all saved tensors are: no_grad has to be there before.
+def validate(model, batches, loss_fn):
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        losses = torch.stack([loss_fn(model(x).detach(), y) for x, y in batches])
+    finally:
+        for module, training in modes.items():
+            module.training = training
+    return losses.mean(), losses.max()
+
+
+# %% tags=["3.5", "wrong"]
+# Nothing is recorded, since no weight requires a gradient. But none does afterwards either: the
+# next training changes nothing.
+def validate(model, batches, loss_fn):
+    modes = {module: module.training for module in model.modules()}
+    model.eval().requires_grad_(False)
+    try:
+        losses = torch.stack([loss_fn(model(x), y) for x, y in batches])
     finally:
         for module, training in modes.items():
             module.training = training
