@@ -28,7 +28,6 @@ SCHEMAS = {
     "anywhere": "(Tensor x) -> Tensor",
     "nowhere": "(Tensor x) -> Tensor",
 }
-LOGGED = {*BACKENDS, *PASSING, *ENDING, "BackendSelect", "Python", "Undefined"}
 
 
 class Log:
@@ -36,7 +35,7 @@ class Log:
 
     def __init__(self) -> None:
         self.keys: list[str] = []
-        self.library = torch.library.Library("logged", "DEF")  # noqa: TOR901
+        self.library = torch.library.Library("logged", "DEF")
         for name, schema in SCHEMAS.items():
             self.library.define(name + schema)
         layered = ("one", "two", "listed", "maybe", "write_", "into")

@@ -10,6 +10,7 @@ from .backward import Backward, BackwardStep, Gradient
 from .branching import Branch, CodeLine
 from .comparison import Comparison, Values
 from .derivative import Derivative
+from .dispatch import DispatchPath, KeyStep
 from .graph import Edge, Graph, Node, Saved
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
 from .ledger import Kept, Ledger, LedgerLine
@@ -31,6 +32,7 @@ __all__ = [
     "CodeLine",
     "Comparison",
     "Derivative",
+    "DispatchPath",
     "Edge",
     "Family",
     "Gradient",
@@ -40,6 +42,7 @@ __all__ = [
     "Holders",
     "Index",
     "Kept",
+    "KeyStep",
     "Layout",
     "Leaf",
     "Ledger",

@@ -16,8 +16,10 @@ from ..draw.graph import graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
 from ..draw.ledger import ledger_svg
 from ..draw.passes import passes_sentence, passes_text
+from ..draw.paths import path_sentence, path_svg, path_text
 from ..draw.svg import img
 from ..draw.text import families_sentence, families_text, xray_sentence, xray_text
+from ..draw.trace import trace_sentence, trace_svg, trace_text
 from ..draw.viewing import view_sentence, view_svg, view_text
 from ..draw.writing import write_sentence, write_svg, write_text
 from ..draw.xray import xray_svg
@@ -27,11 +29,13 @@ from ..observe.xray import xray_of
 from ..records import (
     Backward,
     Comparison,
+    DispatchPath,
     Family,
     Graph,
     Index,
     Ledger,
     Passes,
+    Trace,
     ViewRule,
     Write,
     XRay,
@@ -65,9 +69,9 @@ def show(x: object) -> Picture:
     """What does this look like from inside?
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
-    Graph, a Ledger, a Backward, Passes, what `families` returns. Any tensor and any array at all
-    is answered: one without addresses, or that torch does not take, by a sentence that says why.
-    An array is shown as the tensor over its memory, with strides in elements.
+    Graph, a Ledger, a Backward, Passes, a DispatchPath, what `families` returns. Any tensor and
+    any array at all is answered: one without addresses, or that torch does not take, by a sentence
+    that says why. An array is shown as the tensor over its memory, with strides in elements.
     Returns a `Picture`. Raises TypeError for anything else.
 
     >>> show(torch.eye(2).to_sparse())
@@ -117,8 +121,10 @@ def _backward(x: Backward, live: bool) -> Picture:
 _RECORDS: dict[type, Callable[..., Picture]] = {
     Backward: _backward,
     Comparison: _comparison,
+    DispatchPath: lambda x, live: Picture(path_svg(x, live=live), path_sentence(x), path_text(x)),
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
     Ledger: _ledger,
+    Trace: lambda x, live: Picture(trace_svg(x, live=live), trace_sentence(x), trace_text(x)),
     Passes: lambda x, _live: Picture("", passes_sentence(x), passes_text(x)),
     ViewRule: lambda x, live: Picture(view_svg(x, live=live), view_sentence(x), view_text(x)),
     Write: lambda x, live: Picture(write_svg(x, live=live), write_sentence(x), write_text(x)),

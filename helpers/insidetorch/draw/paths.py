@@ -1,0 +1,93 @@
+"""The way of a call through the dispatcher: a row for each key, those let through dotted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..records import DispatchPath, KeyStep
+from ..records.dispatch import FALLTHROUGH, MISSING
+from .svg import Canvas
+from .text import wrapped
+from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, PAGE_WIDTH
+
+_GAP = 12
+_INDENT = 22
+_LINE = 15
+
+
+def path_sentence(path: DispatchPath) -> str:
+    """Where something runs, and why the call fails if it does."""
+    if path.refusal:
+        return f"{path.operator}: {path.refusal}"
+    let_through = [step.key for step in path.steps if step.holds == FALLTHROUGH]
+    text = f"{path.operator} runs at {_names(path.ran)}"
+    return f"{text}; {_names(let_through)} let it through." if let_through else f"{text}."
+
+
+def path_text(path: DispatchPath) -> str:
+    """The keys of the call, and what stands at each of those that are tried."""
+    lines = [path_sentence(path), *_heads(path)]
+    wide = max((len(_label(step)) for step in path.steps), default=0)
+    kind = max((len(step.holds) for step in path.steps), default=0)
+    for step in path.steps:
+        lines.append(f"{_mark(step)} {_label(step):{wide}}  {step.holds:{kind}}  {step.says}")
+    return "\n".join(lines)
+
+
+def path_svg(path: DispatchPath, *, live: bool = False) -> str:
+    """A row for each key that is tried: the key, what stands there, what it does."""
+    canvas = Canvas(live=live)
+    y = 18.0
+    for number, line in enumerate([path_sentence(path), *_heads(path)]):
+        for part in wrapped(line):
+            canvas.text(MARGIN, y, part, kind="" if number else "h")
+            y += _LINE
+    width = max((len(step.key) for step in path.steps), default=0) * CHAR_WIDTH + 16
+    inset = _INDENT if any(step.layer for step in path.steps) else 0
+    words = int((PAGE_WIDTH - 2 * MARGIN - inset - width - _GAP) / CHAR_WIDTH)
+    before = None
+    for row, step in enumerate(path.steps):
+        x = MARGIN + (inset if step.layer else 0)
+        if before is not None:
+            canvas.line([(before, y - _GAP), (before, y - 5), (x + 16, y - 5), (x + 16, y)])
+        canvas.cell(
+            *(x, y, width, step.key, step.holds),
+            kind={FALLTHROUGH: "free", MISSING: "bad"}.get(step.holds, "used"),
+            link=step.key,
+            say=f"{step}. {step.says}",
+            at=(row, 0),
+        )
+        inside = f"Inside {step.layer}: {step.says}" if step.layer else step.says
+        lines = wrapped(inside, words)
+        top = y + (CELL_HEIGHT - (len(lines) - 1) * _LINE) / 2 + 4
+        for number, part in enumerate(lines):
+            canvas.text(MARGIN + inset + width + _GAP, top + number * _LINE, part)
+        y += max(CELL_HEIGHT, len(lines) * _LINE) + _GAP
+        before = x + 16
+    return canvas.svg(path_sentence(path))
+
+
+def _heads(path: DispatchPath) -> list[str]:
+    """What stands above the rows."""
+    if not path.steps:
+        return []
+    lines = [f"The arguments bring {_names(path.argument_keys)}."]
+    if added := [key for key in path.included if key not in path.argument_keys]:
+        lines.append(f"The thread adds {_names(added)}.")
+    if path.excluded:
+        lines.append(f"The thread leaves out {_names(path.excluded)}.")
+    return [*lines, path.remark] if path.remark else lines
+
+
+def _label(step: KeyStep) -> str:
+    return f"  {step.key} (inside {step.layer})" if step.layer else step.key
+
+
+def _mark(step: KeyStep) -> str:
+    return {FALLTHROUGH: "·", MISSING: "×"}.get(step.holds, ">")
+
+
+def _names(keys: Sequence[str]) -> str:
+    if len(keys) < 2:
+        return keys[0] if keys else "no key"
+    return f"{', '.join(keys[:-1])} and {keys[-1]}"

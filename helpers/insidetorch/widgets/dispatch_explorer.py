@@ -1,0 +1,42 @@
+"""Another operator, another tensor, another mode: which way does the call take?"""
+
+from __future__ import annotations
+
+import ipywidgets
+
+from ..draw.paths import path_sentence, path_svg, path_text
+from ..observe.path_presets import MODES, OPERATORS, TENSORS, preset_path
+from ..records import DispatchPath
+from .explorer import Explorer
+from .show import Picture
+
+
+class DispatchExplorer(Explorer):
+    """Choose an operator, what `x` is and a mode: the keys that the call tries, read from torch.
+
+    A key with a solid border runs something, a dotted one lets the call through.
+
+    >>> explorer = DispatchExplorer()
+    >>> explorer.mode.value = "inference_mode"
+    >>> print(explorer.path)
+    aten.add.Tensor: CPU: kernel
+    """
+
+    def __init__(self) -> None:
+        self.operator = ipywidgets.Dropdown(options=list(OPERATORS), description="run")
+        self.tensor = ipywidgets.Dropdown(options=list(TENSORS), description="x is")
+        self.mode = ipywidgets.Dropdown(options=list(MODES), description="under")
+        controls = (self.operator, self.tensor, self.mode)
+        super().__init__(
+            ipywidgets.HBox(list(controls), layout={"flex_flow": "row wrap"}), watch=controls
+        )
+
+    @property
+    def path(self) -> DispatchPath:
+        """The way of the chosen call, asked now."""
+        return preset_path(self.operator.value, self.tensor.value, self.mode.value)
+
+    def picture(self, *, live: bool) -> Picture:
+        """The rows of the chosen call."""
+        path = self.path
+        return Picture(path_svg(path, live=live), path_sentence(path), path_text(path))
