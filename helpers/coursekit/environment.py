@@ -73,6 +73,10 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.sub(r"(\.0+)+$", "", release).split("."))
 
 
+# Packages whose module has another name.
+_MODULES = {"pytest-xdist": "xdist"}
+
+
 def fault_of(requirement: str) -> str | None:
     """What is wrong with one requirement in the running Python? None where nothing is."""
     name, bounds = split_requirement(requirement)
@@ -82,7 +86,7 @@ def fault_of(requirement: str) -> str | None:
         return f"{name} is not installed"
     if not satisfies(version, bounds):
         return f"{name} {version} is not within {bounds}"
-    if _file_of(name.replace("-", "_")) is None:
+    if _file_of(_MODULES.get(name, name.replace("-", "_"))) is None:
         return f"{name} is damaged: its files are gone"
     return None
 
