@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..records import Graph, Node
 from .folding import Item, items_of
@@ -32,7 +33,7 @@ class _Box:
     link: str
     node: int = -1
 
-    @property
+    @cached_property
     def width(self) -> float:
         first, *small = self.lines
         widths = [len(first) * CHAR_WIDTH, *(len(line) * SMALL_CHAR_WIDTH for line in small)]

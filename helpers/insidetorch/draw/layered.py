@@ -91,7 +91,11 @@ def _path(a: int, b: int, layer: list[int]) -> list[int]:
 def _order(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
     """Sort each layer by the mean place of the neighbours, downwards and upwards in turn."""
     place = {node: float(k) for row in rows for k, node in enumerate(row)}
+    still = 0
     for sweep in range(_SWEEPS):
+        if still == 2:  # neither downwards nor upwards has moved a node: nothing will
+            return
+        still += 1
         down = sweep % 2 == 0
         near = above if down else below
         for row in rows[1:] if down else rows[-2::-1]:
@@ -103,9 +107,12 @@ def _order(rows: list[list[int]], above: list[list[int]], below: list[list[int]]
                 else place[node]
                 for node in row
             }
+            before = row.copy()
             row.sort(key=means.__getitem__)
-            for k, node in enumerate(row):
-                place[node] = float(k)
+            if row != before:
+                still = 0
+                for k, node in enumerate(row):
+                    place[node] = float(k)
 
 
 def _positions(
