@@ -179,6 +179,8 @@ def test_what_runs_in_backward_is_told_with_its_node():
     found = trace(lambda: (x * 2).exp().sum().backward())
     by_node = {one.operator: one.node for one in found.found if one.node}
     assert by_node["aten.expand"] == "SumBackward0"
+    whole = trace(lambda: torch.ones(8, requires_grad=True).sum().backward())  # is expanded
+    assert whole.found[-1].node == "AccumulateGrad"
     assert "MulBackward0" in [one.node for one in found.found if one.operator == "aten.mul"]
     assert "" in [one.node for one in found.found if one.operator == "aten.mul"]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import torch
 
 from ..records import OperatorCount
 from . import private
@@ -29,6 +31,19 @@ def operator_name(op: object) -> str:
     'aten.t.default'
     """
     return f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__}"
+
+
+def operands(value: object) -> Iterator[torch.Tensor]:
+    """The tensors of an operator's arguments or result: themselves, or in tuples, lists, dicts.
+
+    >>> [t.item() for t in operands(([torch.tensor(1)], {"out": torch.tensor(2)}, 3))]
+    [1, 2]
+    """
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from operands(item)
 
 
 def count(fn: Callable[[], object]) -> OperatorCount:

@@ -159,7 +159,7 @@ def _node(
     leaf = node.variable if _is_leaf(node) else None
     return Node(
         number=number,
-        name=node.name().removeprefix("torch::autograd::"),
+        name=private_nodes.name_of(node),
         edges=edges,
         outputs=private_nodes.received_sizes(node),
         age=ages.get(node),

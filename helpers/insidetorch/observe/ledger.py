@@ -10,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..records import Kept, Ledger
 from . import private, private_nodes
+from .dispatch import operands
 from .graph import walk_below
 from .memory import Held, held_by, reason_for_none, storages
 from .reach import tensors_in
@@ -85,14 +86,11 @@ class _StepRecorder(ForwardRecorder):
     def _note_storages(self, value: object) -> set[int]:
         """The storages of an operator's arguments or result that are seen for the first time."""
         new = set()
-        if isinstance(value, torch.Tensor):
-            for key, storage in storages(value):
+        for t in operands(value):
+            for key, storage in storages(t):
                 if key not in self._seen:
                     self._seen[key] = StorageWeakRef(storage)
                     new.add(key)
-        elif isinstance(value, dict | list | tuple):
-            for item in value.values() if isinstance(value, dict) else value:
-                new |= self._note_storages(item)
         return new
 
 
@@ -109,7 +107,7 @@ def _kept(held: list[tuple[object, Held]], step: _StepRecorder) -> Iterator[Kept
         for key, storage in storages(one.tensor):
             first = key not in numbers
             yield Kept(
-                node=node.name().removeprefix("torch::autograd::"),
+                node=private_nodes.name_of(node),
                 name=one.name,
                 sizes=private.sizes(one.tensor) or (),
                 dtype=str(one.tensor.dtype).removeprefix("torch."),

@@ -19,7 +19,12 @@ NAMES = (
 def running_node() -> str:
     """The name of the graph's node that the engine runs now on this thread; "" outside of it."""
     node = torch._C._current_autograd_node()
-    return "" if node is None else node.name()
+    return "" if node is None else name_of(node)
+
+
+def name_of(node: object) -> str:
+    """The name of a node, without the namespace that some of torch's own have."""
+    return node.name().removeprefix("torch::autograd::")
 
 
 def running_pass() -> int:

@@ -9,7 +9,7 @@ import torch
 
 from ..records import Step, Steps
 from . import private, private_nodes
-from .dispatch import operator_name
+from .dispatch import operands, operator_name
 from .places import current_place
 
 # Operators whose result holds values of their inputs, and nothing computed, in new memory.
@@ -94,7 +94,7 @@ class _Recorder(private.DispatchMode):
         given = set(_storages((args, kwargs)))
         result = op(*args, **kwargs)
         name = ".".join(operator_name(op).split(".")[:2])
-        made = list(_tensors(result)) or list(_tensors((args, kwargs)))
+        made = list(operands(result)) or list(operands((args, kwargs)))
         if made and name not in _NOTHING:
             self.found.append(_step(op, name, made, given))
         return result
@@ -119,20 +119,8 @@ def _step(op: object, name: str, made: list[torch.Tensor], given: set[int]) -> S
     )
 
 
-def _tensors(value: object) -> Iterator[torch.Tensor]:
-    """The tensors of an operator's arguments or result: themselves, or in tuples, lists, dicts."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)
-
-
 def _storages(value: object) -> Iterator[int]:
-    for t in _tensors(value):
+    for t in operands(value):
         try:
             yield private.storage_id(t)
         except (NotImplementedError, RuntimeError):  # sparse, functorch: no storage to share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -10,7 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from .. import footprint
 from ..records import Operand, Trace, Traced
 from . import private, private_nodes
-from .dispatch import operator_name
+from .dispatch import operands, operator_name
 from .places import current_place
 
 # These read as much as they return, whatever they choose from.
@@ -68,14 +68,14 @@ class _Tracer(private.DispatchMode):
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         self.whole |= private.arrives_whole(op)
-        given = list(_tensors((args, kwargs)))
+        given = list(operands((args, kwargs)))
         before = {private.storage_id(t) for t in given if _has_storage(t)}
         written = _written(op, args, kwargs)
         result = op(*args, **kwargs)
         name = ".".join(operator_name(op).split(".")[:2])
         if name in _NOTHING:
             return result
-        returned = list(_tensors(result))
+        returned = list(operands(result))
         new = [t for t in returned if _has_storage(t) and private.storage_id(t) not in before]
         view = not new and not written
         filled = name in _FILLING
@@ -125,7 +125,7 @@ def _written(op: object, args: tuple, kwargs: dict) -> list[torch.Tensor]:
     for k, argument in enumerate(op._schema.arguments):
         if argument.alias_info is not None and argument.alias_info.is_write:
             value = args[k] if k < len(args) else kwargs.get(argument.name)
-            found += _tensors(value)
+            found += operands(value)
     return found
 
 
@@ -179,14 +179,3 @@ def _has_storage(t: torch.Tensor) -> bool:
     except (NotImplementedError, RuntimeError):  # sparse, functorch
         return False
     return True
-
-
-def _tensors(value: object) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ipywidgets
 
-from ..draw.paths import path_sentence, path_svg, path_text
 from ..observe.path_presets import MODES, OPERATORS, TENSORS, preset_path
 from ..records import DispatchPath
 from .explorer import Explorer
-from .show import Picture
+from .show import Picture, picture_of
 
 
 class DispatchExplorer(Explorer):
@@ -38,5 +37,4 @@ class DispatchExplorer(Explorer):
 
     def picture(self, *, live: bool) -> Picture:
         """The rows of the chosen call."""
-        path = self.path
-        return Picture(path_svg(path, live=live), path_sentence(path), path_text(path))
+        return picture_of(self.path, live=live)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from ..draw.passes import passes_sentence, passes_text
 from ..observe.passes import record_passes
-from .show import Picture
+from .show import Picture, show
 
 
 def explain_backward(
@@ -29,5 +28,4 @@ def explain_backward(
     >>> print(explain_backward(lambda: (w * 2).sum().backward(), names={"w": w}).alt)
     1 backward pass, 0 optimizer steps.
     """
-    found = record_passes(fn, module=module, names=names)
-    return Picture("", passes_sentence(found), passes_text(found))
+    return show(record_passes(fn, module=module, names=names))

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import ipywidgets
 
-from ..draw.trace import trace_sentence, trace_svg, trace_text
 from ..observe.trace import trace
 from ..records import Trace
 from .explorer import Explorer
-from .show import Picture
+from .show import Picture, picture_of
 
 
 class OperatorTrace(Explorer):
@@ -38,7 +37,7 @@ class OperatorTrace(Explorer):
     def picture(self, *, live: bool) -> Picture:
         """The table of the last run."""
         shown = self.trace if self.views.value else self._moving()
-        return Picture(trace_svg(shown, live=live), trace_sentence(shown), trace_text(shown))
+        return picture_of(shown, live=live)
 
     def _moving(self) -> Trace:
         return replace(self.trace, found=tuple(one for one in self.trace.found if one.moved))
