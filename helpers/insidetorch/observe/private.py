@@ -156,7 +156,12 @@ def arrives_whole(op: object) -> bool:
     Taking it apart here would not do: its parts look whether a mode watches, and run otherwise.
     """
     key = torch._C.DispatchKey.CompositeImplicitAutograd
-    return hasattr(op, "has_kernel_for_dispatch_key") and op.has_kernel_for_dispatch_key(key)
+    if not hasattr(op, "has_kernel_for_dispatch_key"):
+        return False
+    try:
+        return op.has_kernel_for_dispatch_key(key)
+    except RuntimeError:  # sym_size and others, which the dispatcher does not know
+        return False
 
 
 def writes(op: object) -> bool:

@@ -10,6 +10,8 @@ from torch.utils import _python_dispatch
 NAMES = (
     "torch._C.DisableTorchFunction",
     "torch._C._DisableFuncTorch",
+    "torch._C._dispatch_key_parse",
+    "torch._C._dispatch_tls_is_dispatch_key_excluded",
     "torch._C._get_tracing_state",
     "torch._C._set_tracing_state",
     "torch._C._len_torch_dispatch_stack",
@@ -17,6 +19,8 @@ NAMES = (
     "torch.utils._python_dispatch._disable_current_modes",
     "torch.utils._python_dispatch.TorchDispatchMode",
 )
+
+_TRACER = torch._C._dispatch_key_parse("Tracer")
 
 
 class DispatchMode(_python_dispatch.TorchDispatchMode):
@@ -49,8 +53,11 @@ class unseen:
     """
 
     def __enter__(self) -> None:
-        self._tracing = torch._C._get_tracing_state()
-        torch._C._set_tracing_state(None)
+        # Inside of a __torch_dispatch__ no call is traced, and the state must not be set.
+        self._traced = not torch._C._dispatch_tls_is_dispatch_key_excluded(_TRACER)
+        if self._traced:
+            self._tracing = torch._C._get_tracing_state()
+            torch._C._set_tracing_state(None)
         self._parts = [torch._C.DisableTorchFunction(), torch._C._DisableFuncTorch()]
         if (
             torch._C._len_torch_dispatch_stack()
@@ -63,4 +70,5 @@ class unseen:
     def __exit__(self, *error: object) -> None:
         for part in reversed(self._parts):
             part.__exit__(*error)
-        torch._C._set_tracing_state(self._tracing)
+        if self._traced:
+            torch._C._set_tracing_state(self._tracing)

@@ -9,8 +9,11 @@ from .aliases import Family, Member, Relation
 from .backward import Backward, BackwardStep, Gradient
 from .branching import Branch, CodeLine
 from .comparison import Comparison, Values
+from .compilation import Compilation, CompiledGraph, Recompile
 from .derivative import Derivative
 from .dispatch import DispatchPath, KeyStep
+from .explanation import Argument, Change, Explanation, Failure
+from .fusion import FusedWay, Fusion, Way
 from .graph import Edge, Graph, Node, Saved
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
 from .ledger import Kept, Ledger, LedgerLine
@@ -25,16 +28,24 @@ from .writing import Reader, Write
 
 __all__ = [
     "Accumulation",
+    "Argument",
     "Backward",
     "BackwardStep",
     "Branch",
     "Cell",
+    "Change",
     "CodeLine",
     "Comparison",
+    "Compilation",
+    "CompiledGraph",
     "Derivative",
     "DispatchPath",
     "Edge",
+    "Explanation",
+    "Failure",
     "Family",
+    "FusedWay",
+    "Fusion",
     "Gradient",
     "Graph",
     "GraphCost",
@@ -57,6 +68,7 @@ __all__ = [
     "Passes",
     "Place",
     "Reader",
+    "Recompile",
     "Relation",
     "Saved",
     "Step",
@@ -68,6 +80,7 @@ __all__ = [
     "Value",
     "Values",
     "ViewRule",
+    "Way",
     "Write",
     "XRay",
 ]

@@ -12,6 +12,7 @@ import torch
 from ..draw.aliases import aliases_svg
 from ..draw.backward import backward_text, step_svg
 from ..draw.comparison import comparison_text
+from ..draw.explanation import explanation_sentence, explanation_svg, explanation_text
 from ..draw.graph import graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
 from ..draw.ledger import ledger_svg
@@ -30,6 +31,7 @@ from ..records import (
     Backward,
     Comparison,
     DispatchPath,
+    Explanation,
     Family,
     Graph,
     Index,
@@ -69,9 +71,10 @@ def show(x: object) -> Picture:
     """What does this look like from inside?
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
-    Graph, a Ledger, a Backward, Passes, a DispatchPath, what `families` returns. Any tensor and
-    any array at all is answered: one without addresses, or that torch does not take, by a sentence
-    that says why. An array is shown as the tensor over its memory, with strides in elements.
+    Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, what `families` returns.
+    Any tensor and any array at all is answered: one without addresses, or that torch does not take,
+    by a sentence that says why. An array is shown as the tensor over its memory, with strides in
+    elements.
     Returns a `Picture`. Raises TypeError for anything else.
 
     >>> show(torch.eye(2).to_sparse())
@@ -118,10 +121,16 @@ def _backward(x: Backward, live: bool) -> Picture:
     return Picture(svg, text.partition("\n")[0], text, told=True)
 
 
+def _explanation(x: Explanation, live: bool) -> Picture:
+    svg, text = explanation_svg(x, live=live), explanation_text(x)
+    return Picture(svg, explanation_sentence(x), text, told=x.failure is not None)
+
+
 _RECORDS: dict[type, Callable[..., Picture]] = {
     Backward: _backward,
     Comparison: _comparison,
     DispatchPath: lambda x, live: Picture(path_svg(x, live=live), path_sentence(x), path_text(x)),
+    Explanation: _explanation,
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
     Ledger: _ledger,
     Trace: lambda x, live: Picture(trace_svg(x, live=live), trace_sentence(x), trace_text(x)),
