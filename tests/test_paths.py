@@ -399,6 +399,44 @@ def test_a_custom_operator_has_a_path():
     assert path_of(scaled, a)["CPU"].holds == DEFAULT
 
 
+def test_of_two_kernels_at_one_key_the_last_one_runs_and_the_path_has_one_step():
+    ran = []
+    first = torch.library.Library("paths_twice", "DEF")
+    first.define("f(Tensor x) -> Tensor")
+    first.impl("f", lambda x: ran.append("first") or x, "CPU")
+    before = path_of(torch.ops.paths_twice.f, a)
+    second = torch.library.Library("paths_twice", "FRAGMENT")
+    second.impl("f", lambda x: ran.append("second") or x, "CPU")
+    assert path_of(torch.ops.paths_twice.f, a) == before and before["CPU"].holds == KERNEL
+    torch.ops.paths_twice.f(a)
+    assert ran == ["second"]
+    second._destroy()
+    torch.ops.paths_twice.f(a)
+    assert ran == ["second", "first"] and path_of(torch.ops.paths_twice.f, a) == before
+
+
+class Asking(TorchDispatchMode):
+    """Asks for the path of every operator on its way."""
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        self.path = path_of(op, *args, **(kwargs or {}))
+        return op(*args, **(kwargs or {}))
+
+
+def test_a_path_is_asked_inside_of_a_dispatch_mode_also_while_tracing():
+    with Asking() as mode:
+        torch.mm(a, a)
+    assert mode.path.ran == ("CPU",) and "AutogradCPU" in mode.path.excluded
+
+    def asking(x):
+        with Asking() as mode:
+            y = torch.mm(x, x)
+        assert mode.path.ran == ("CPU",)
+        return y * 2
+
+    assert "aten::mm" in str(torch.jit.trace(asking, a, check_trace=False).graph)
+
+
 OWN_DEVICE = """
     import torch
     from torch.utils.backend_registration import _setup_privateuseone_for_python_backend

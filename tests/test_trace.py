@@ -202,6 +202,18 @@ def test_sparse_and_inference_are_counted_without_an_error():
     assert found.found and found.parts_unseen  # reshape arrives whole, and is told
 
 
+@pytest.mark.filterwarnings("ignore")  # jagged tensors are in beta
+def test_jagged_tensors_run_as_without_a_trace():
+    parts = [torch.ones(2), torch.ones(3)]
+    t = torch.nested.nested_tensor(parts, layout=torch.jagged)
+    assert [one.operator for one in trace(lambda: t * 2).found] == ["aten.mul"]
+    with torch.inference_mode(), pytest.raises(Exception) as plain:
+        torch.cdist(t, t)
+    with torch.inference_mode(), pytest.raises(type(plain.value)) as traced:
+        trace(lambda: torch.cdist(t, t))
+    assert str(traced.value) == str(plain.value)
+
+
 def test_what_the_function_raises_passes_through():
     with pytest.raises(ZeroDivisionError):
         trace(lambda: 1 / 0)

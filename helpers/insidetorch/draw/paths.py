@@ -57,7 +57,7 @@ def path_svg(path: DispatchPath, *, live: bool = False) -> str:
             say=f"{step}. {step.says}",
             at=(row, 0),
         )
-        inside = f"Inside {step.layer}: {step.says}" if step.layer else step.says
+        inside = f"Inside {step.layer}: {lowered(step.says)}" if step.layer else step.says
         lines = wrapped(inside, words)
         top = y + (CELL_HEIGHT - (len(lines) - 1) * _LINE) / 2 + 4
         for number, part in enumerate(lines):
@@ -65,6 +65,15 @@ def path_svg(path: DispatchPath, *, live: bool = False) -> str:
         y += max(CELL_HEIGHT, len(lines) * _LINE) + _GAP
         before = x + 16
     return canvas.svg(path_sentence(path))
+
+
+def lowered(sentence: str) -> str:
+    """A sentence as it stands after a colon.
+
+    >>> lowered("Runs here.")
+    'runs here.'
+    """
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _heads(path: DispatchPath) -> list[str]:

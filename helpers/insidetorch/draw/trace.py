@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..records import Trace, Traced
 from .svg import Canvas
-from .text import count
+from .text import count, wrapped
 from .theme import CELL_HEIGHT, MARGIN
 
 _COLUMNS = (("operator", 230), ("given", 230), ("returned", 150), ("bytes read, written", 170))
@@ -34,6 +36,8 @@ def trace_text(trace: Trace) -> str:
             lines.append(f"  {now}")
             where = now
         lines.append(f"    {_call(one)}; reads {one.read:,}, writes {one.written:,} bytes")
+        if one.remark:
+            lines.append(f"      {one.remark}")
     if len(trace) > _MOST:
         lines.append(f"and {len(trace) - _MOST:,} more operators")
     if trace.parts_unseen:
@@ -53,10 +57,19 @@ def trace_svg(trace: Trace, *, live: bool = False) -> str:
         left += width
     for number, one in enumerate(trace.found[:_MOST]):
         _row(canvas, one, number)
-    if len(trace) > _MOST:
-        y = _TOP + _MOST * CELL_HEIGHT + 14
-        canvas.text(MARGIN, y, f"and {len(trace) - _MOST:,} more operators")
+    y = canvas.height + 18
+    for number, line in enumerate(_below(trace)):
+        canvas.text(MARGIN, y + number * 15, line)
     return canvas.svg(trace_sentence(trace))
+
+
+def _below(trace: Trace) -> Iterator[str]:
+    """What stands below the rows."""
+    if len(trace) > _MOST:
+        yield f"and {len(trace) - _MOST:,} more operators"
+    for one in trace.found[:_MOST]:
+        if one.remark:
+            yield from wrapped(f"{one.operator}: {one.remark}")
 
 
 def _row(canvas: Canvas, one: Traced, number: int) -> None:
@@ -76,7 +89,8 @@ def _row(canvas: Canvas, one: Traced, number: int) -> None:
             *(_cut(line) for line in lines if line),
             kind="part" if one.node else "used" if one.moved else "free",
             link=f"storage {storage}" if storage else f"row {number}",
-            say=f"{_call(one)}; {_where(one)}; reads {one.read:,}, writes {one.written:,} bytes",
+            say=f"{_call(one)}; {_where(one)}; reads {one.read:,}, writes {one.written:,} bytes"
+            + (f". {one.remark}" if one.remark else ""),
             at=(number, column),
         )
         left += width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch.utils import _device
@@ -38,6 +39,9 @@ HigherOrder = torch._ops.HigherOrderOperator
 Overload = torch._ops.OpOverload
 Packet = torch._ops.OpOverloadPacket
 
+_TORCH = str(Path(torch.__file__).parent)
+_COMPILED = (".cpp", ".h", ".cu", ".mm")
+_PLACE = re.compile(r"registered at (.*):\d+ \[")
 _ENTRY = re.compile(r"(\w+): (fallthrough )?registered at .* \[(.*)\]$")
 
 
@@ -94,6 +98,14 @@ def table(overload: Overload) -> dict[str, str]:
         if entry := _ENTRY.match(line):
             found[entry[1]] = "fallthrough" if entry[2] else entry[3]
     return found
+
+
+def is_torchs(overload: Overload) -> bool:
+    """Are all kernels of an operator torch's own, and none registered by the user?"""
+    places = _PLACE.findall(torch._C._dispatch_dump_table(overload.name()))
+    return overload.namespace == "aten" and all(
+        place.endswith(_COMPILED) or place.startswith(_TORCH) for place in places
+    )
 
 
 def is_dispatched(overload: Overload) -> bool:

@@ -12,6 +12,7 @@ from ..records import Operand, Trace, Traced
 from . import private, private_nodes
 from .dispatch import operands, operator_name
 from .places import current_place
+from .repeats import repeats_remark
 
 # These read as much as they return, whatever they choose from.
 _CHOOSING = frozenset(
@@ -49,14 +50,16 @@ def trace(fn: Callable[[], object]) -> Trace:
 
     Source: torch.utils._python_dispatch.TorchDispatchMode (2.13).
     """
-    with _Tracer() as tracer:
+    with Tracer() as tracer:
         result = fn()
-    gone = tracer.intermediates()
+    found = tracer.trace
     del result
-    return Trace(tuple(tracer.found), gone, parts_unseen=tracer.whole)
+    return found
 
 
-class _Tracer(private.DispatchMode):
+class Tracer(private.DispatchMode):
+    """Writes down the operators that run while it is entered."""
+
     supports_higher_order_operators = True
 
     def __init__(self) -> None:
@@ -71,8 +74,9 @@ class _Tracer(private.DispatchMode):
         given = list(operands((args, kwargs)))
         before = {private.storage_id(t) for t in given if _has_storage(t)}
         written = _written(op, args, kwargs)
-        result = op(*args, **kwargs)
         name = ".".join(operator_name(op).split(".")[:2])
+        remark = repeats_remark(name, op, args, kwargs)  # before a write changes the indices
+        result = self.run(op, args, kwargs)
         if name in _NOTHING:
             return result
         returned = list(operands(result))
@@ -95,13 +99,20 @@ class _Tracer(private.DispatchMode):
                 written=out,
                 place=current_place(),
                 node=private_nodes.running_node(),
+                remark=remark,
             )
         )
         return result
 
-    def intermediates(self) -> tuple[int, ...]:
-        """The bytes of the storages that were made and are gone, the first one first."""
-        return tuple(nbytes for ref, nbytes, _ in self._made.values() if ref.expired())
+    def run(self, op: Callable, args: tuple, kwargs: dict) -> object:
+        """Run one operator."""
+        return op(*args, **kwargs)
+
+    @property
+    def trace(self) -> Trace:
+        """What has run; the intermediate results are those whose memory is gone now."""
+        gone = tuple(nbytes for ref, nbytes, _ in self._made.values() if ref.expired())
+        return Trace(tuple(self.found), gone, parts_unseen=self.whole)
 
     def _operand(self, t: torch.Tensor) -> Operand:
         known = self._made.get(private.storage_id(t)) if _has_storage(t) else None
@@ -178,4 +189,6 @@ def _has_storage(t: torch.Tensor) -> bool:
         private.storage_id(t)
     except (NotImplementedError, RuntimeError):  # sparse, functorch
         return False
-    return True
+    if type(t) is torch.Tensor:
+        return True
+    return not any(isinstance(size, torch.SymInt) for size in t.shape)  # jagged

@@ -30,7 +30,8 @@ class Traced:
 
     `read` and `written` count the distinct bytes of memory that it has to touch, nothing for a
     view; `made` is the number of the new storage that it wrote, 0 for none. `node` names the node
-    of the graph that ran it in a backward pass, "" in a forward pass.
+    of the graph that ran it in a backward pass, "" in a forward pass. `remark` says what may
+    surprise about its values, "" if nothing does.
     """
 
     operator: str
@@ -41,6 +42,7 @@ class Traced:
     made: int
     place: Place
     node: str = ""
+    remark: str = ""
 
     @property
     def moved(self) -> int:
