@@ -37,9 +37,18 @@ def bars(values: Mapping[str, float], *, title: str, unit: str) -> str:
 
 
 def lines(
-    places: Sequence[float], values: Mapping[str, Sequence[float]], *, title: str, x: str, y: str
+    places: Sequence[float],
+    values: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    unit: str = "B",
 ) -> str:
-    """Lines over common places as SVG text, both axes logarithmic, with a legend."""
+    """Lines over common places as SVG text, both axes logarithmic, with a legend.
+
+    The places are counts of `unit`.
+    """
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.5, 3.4), layout="constrained")
         axes = figure.add_subplot()
@@ -47,8 +56,30 @@ def lines(
             axes.loglog(places, line, color=colour, marker=mark, label=name)
         axes.legend(frameon=False, loc="upper left")
         axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
-        axes.set_xticks(places, [_bytes(place) for place in places])
+        axes.set_xticks(places, [_amount(place, unit) for place in places])
         axes.minorticks_off()
+        axes.set_title(title, loc="left", fontweight="bold")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        return _svg(figure)
+
+
+def points(values: Mapping[str, tuple[float, float]], *, title: str, x: str, y: str) -> str:
+    """Named points as SVG text, with a line from the origin through the first of them."""
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        right = max(place for place, _ in values.values()) * 1.45
+        first, height = next(iter(values.values()))
+        axes.plot([0, right], [0, right * height / first], color="#8a8a8a", linestyle=":")
+        for number, (name, (place, value)) in enumerate(values.items()):
+            colour, mark = _COLOURS[number % len(_COLOURS)], _MARKS[number % len(_MARKS)]
+            axes.plot([place], [value], color=colour, marker=mark, linestyle="")
+            axes.annotate(name, (place, value), xytext=(8, -3), textcoords="offset points")
+        axes.set_xlim(0, right)
+        axes.set_ylim(0, None)
+        axes.xaxis.set_major_formatter(lambda value, _place: _amount(value, "B"))
+        axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel(x)
         axes.set_ylabel(y)
@@ -61,11 +92,11 @@ def _svg(figure: Figure) -> str:
     return out.getvalue()
 
 
-def _bytes(n: float) -> str:
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+def _amount(n: float, unit: str) -> str:
+    for prefix, size in (("M", 1e6), ("k", 1e3)):
         if n >= size:
-            return f"{n / size:.3g} {unit}"
-    return f"{n:.3g} B"
+            return f"{n / size:.3g} {prefix}{unit}"
+    return f"{n:.3g} {unit}".rstrip()
 
 
 def _number(value: float) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from ..draw.charts import bars, lines
+from ..draw.charts import bars, lines, points
 from ..observe.cost import times
+from ..observe.trace import trace
 from .show import Picture
 
 
@@ -56,6 +57,70 @@ def copy_costs(sides: Sequence[int] = (16, 64, 256, 1024, 4096)) -> Picture:
     values = {name: [one[name] for one in found] for name in found[0]}
     title = "a view and two copies of a matrix"
     chart = lines(places, values, title=title, x="bytes of the matrix", y="microseconds")
+    return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+
+
+def operator_costs(sizes: Sequence[int] = (8, 80, 800, 8_000, 80_000, 800_000)) -> Picture:
+    """What does one operator cost, the more elements its tensors have?
+
+    Args: `sizes`, how many float32 elements, the fewest first.
+    Returns a `Picture` of times measured now: of one addition, and of six cheap operators in a
+    chain; its text gives each as a multiple of the time for the first size.
+
+    >>> print(operator_costs((8, 16)).text.splitlines()[1].partition(":")[0])
+    16 elements
+    """
+    found = []
+    for size in sizes:
+        a, b = torch.ones(size), torch.ones(size)
+        ways = {
+            "a + b": lambda a=a, b=b: a + b,
+            "six operators": lambda a=a, b=b: (((a + b) * b - b) * a).abs() + b,
+        }
+        found.append(times(ways, rounds=200 if size < 100_000 else 30))
+    first = found[0]["a + b"]
+    text = "\n".join(
+        f"{size:,} elements: one addition takes {_times(one['a + b'] / first)} as long as with "
+        f"{sizes[0]:,}; six operators take {_times(one['six operators'] / one['a + b'])} as long "
+        "as one"
+        for size, one in zip(sizes, found, strict=True)
+    )
+    values = {name: [one[name] for one in found] for name in found[0]}
+    title = "one operator, and six"
+    chart = lines(sizes, values, title=title, x="elements", y="microseconds", unit="")
+    return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+
+
+def byte_costs(fns: Mapping[str, Callable[[], object]], *, rounds: int = 20) -> Picture:
+    """Does the time of these functions go with the bytes that they move?
+
+    Args: `fns` maps names to functions without arguments, the one to compare with first. Bytes
+    are those of `insidetorch.trace`.
+    Returns a `Picture`: times measured now over bytes counted, and the line on which they would lie
+    if a byte always took as long as it does in the first function.
+
+    >>> t = torch.ones(1000)
+    >>> byte_costs({"t + 1": lambda: t + 1, "t * 2 + 1": lambda: t * 2 + 1}).text.splitlines()[0]
+    't + 1: 8,000 bytes'
+    """
+    moved = {name: trace(fn).moved for name, fn in fns.items()}
+    found = times(fns, rounds=rounds)
+    name, *others = fns
+    text = "\n".join(
+        [f"{name}: {moved[name]:,} bytes"]
+        + [
+            f"{other}: {moved[other]:,} bytes, {moved[other] / moved[name]:.2f} of the first; "
+            f"{found[other] / found[name]:.2f} of its time"
+            for other in others
+        ]
+    )
+    title = "bytes moved, and time"
+    chart = points(
+        {name: (moved[name], found[name]) for name in fns},
+        title=title,
+        x="bytes read and written",
+        y="microseconds",
+    )
     return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
 
 
