@@ -766,5 +766,5 @@ hidden_copies(block, batch)
 # %% [markdown]
 # Then ask for each line: did I mean this copy? And where two tensors surprise you, `compare(a, b)`.
 #
-# **Next.** The [exercises of this chapter](../exercises/02_views.ipynb). Chapter 3, on the graph
-# that autograd builds while your code runs, is being written.
+# **Next.** The [exercises of this chapter](../exercises/02_views.ipynb), then
+# [chapter 3](03_dynamic_graph.ipynb): the graph that autograd builds while your code runs.

@@ -860,5 +860,5 @@ for parameter in net.parameters():
 what_arrives(net, net(torch.ones(1, 2)).sum())
 
 # %% [markdown]
-# **Next.** The [exercises of this chapter](../exercises/04_backward_and_accumulation.ipynb).
-# Chapter 5, on what happens inside one call, is being written.
+# **Next.** The [exercises of this chapter](../exercises/04_backward_and_accumulation.ipynb), then
+# [chapter 5](05_dispatch_and_fusion.ipynb): what happens inside one call.
