@@ -203,6 +203,16 @@ def test_sparse_and_inference_are_counted_without_an_error():
 
 
 @pytest.mark.filterwarnings("ignore")  # jagged tensors are in beta
+def test_a_sparse_tensor_reads_and_writes_its_parts():
+    x = torch.eye(4)
+    made, doubled, dense = trace(lambda: (x.to_sparse() * 2).to_dense()).found
+    parts = 2 * 4 * 8 + 4 * 4  # indices of four elements in int64, their values in float32
+    assert (made.read, made.written) == (64, parts)
+    assert (doubled.read, doubled.written) == (parts, parts)
+    assert (dense.read, dense.written) == (parts, 64)
+    assert len({one.made for one in (made, doubled, dense)}) == 3
+
+
 def test_jagged_tensors_run_as_without_a_trace():
     parts = [torch.ones(2), torch.ones(3)]
     t = torch.nested.nested_tensor(parts, layout=torch.jagged)

@@ -18,11 +18,14 @@ _NOT_THE_USERS = tuple(
 )
 
 
-def current_place(*, outside_functions: bool = False) -> Place:
+def current_place(
+    *, outside_functions: bool = False, known: dict[tuple[str, int], Place] | None = None
+) -> Place:
     """The innermost line that belongs neither to torch nor to this package.
 
     A cell of a notebook is named by its first statement: its number would change. With
     `outside_functions` it is the line that applies an autograd.Function, not one in its forward.
+    `known` keeps the places of one run: a line is looked up once.
     """
     found = frame = _users(sys._getframe(1))
     while outside_functions and frame.f_back is not None:
@@ -30,7 +33,12 @@ def current_place(*, outside_functions: bool = False) -> Place:
         frame = frame.f_back
         if inside:
             found = frame = _users(frame)
-    return place_of(found.f_code.co_filename, found.f_lineno)
+    key = found.f_code.co_filename, found.f_lineno
+    if known is None:
+        return place_of(*key)
+    if key not in known:
+        known[key] = place_of(*key)
+    return known[key]
 
 
 def _is_forward_of_function(frame: FrameType) -> bool:
