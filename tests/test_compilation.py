@@ -471,6 +471,32 @@ def test_kernels_are_counted_the_same_with_a_cold_and_a_warm_cache(monkeypatch):
     assert cold.code == warm.code
 
 
+def test_a_kernel_is_a_loop_over_the_data():
+    nested = 'extern "C" void kernel() { %s for(int64_t x0) { for(int64_t x1) { f(); } } %s }'
+    threads = "for (int tid = 0; tid < 2; tid++) { total += part[tid]; }"
+    assert private_inductor.loops_in(nested % ("", "")) == 1
+    assert private_inductor.loops_in(nested % (threads, threads)) == 1
+    assert private_inductor.loops_in(nested % ("for(int64_t x2) { g(); }", "")) == 2
+    assert private_inductor.loops_in('extern "C" void kernel() { out[0] = 1; }') == 1
+    assert private_inductor.loops_in("@triton.jit\ndef triton_(x):\n  for r in range(2): f()") == 1
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("fn", "sizes", "kernels"),
+    [
+        (lambda x: x.softmax(-1), (1000,), 3),  # the largest value, the sum, the quotient
+        (lambda x: x.softmax(-1), (64, 8), 1),  # row by row
+        (lambda x: (x.sum(), x[1:].sin()), (64, 8), 2),  # not fused, though in one function
+        (lambda x: x.sum(), (1000, 1000), 1),  # on several threads
+    ],
+    ids=["softmax of a vector", "softmax of rows", "two that do not fit", "a sum"],
+)
+def test_kernels_are_the_loops_that_torch_could_not_fuse(fn, sizes, kernels):
+    found = compilation_of(fn, (torch.ones(sizes),))
+    assert (found.kernels, len(found.code)) == (kernels, 1)
+
+
 @needs_compiler
 def test_a_library_call_generates_no_kernel():
     found = compilation_of(torch.mm, (torch.ones(4, 4), torch.ones(4, 4)))

@@ -261,6 +261,13 @@ def test_tensors_of_two_devices_are_told_apart():
     assert failure_of(lambda: meta + torch.tensor(2.0)) is None
 
 
+def test_a_number_of_the_cpu_beside_another_device_is_no_mismatch():
+    number, short = torch.tensor(0.5), torch.ones(4, device="meta")
+    failure = failure_of(lambda: torch.lerp(meta, short, number))
+    assert [one.device for one in failure.arguments] == ["meta", "meta", "cpu"]
+    assert "one device" not in text_of(lambda: torch.lerp(meta, short, number))
+
+
 OWN_DEVICE = """
     import torch
     from torch.utils.backend_registration import _setup_privateuseone_for_python_backend

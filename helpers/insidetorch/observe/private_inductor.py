@@ -41,7 +41,8 @@ def loops_in(source: str) -> int:
     if 'extern "C"' not in source:
         return 1
     loops, depth, inside = 0, 0, -1
-    for token in re.findall(r"\bfor\s*\(|[{}]", source):
+    # "for (int tid": the partial results of the threads, not the data.
+    for token in re.findall(r"\bfor\s*\((?!int )|[{}]", source):
         if token == "{":
             depth += 1
         elif token == "}":

@@ -40,10 +40,11 @@ class Compilation:
 
     `backend` is the one that ran, "inductor" or "aot_eager"; `skipped` says in a sentence why no
     kernels were generated, "" where they were. `kernels` and `backward_kernels` count them, None
-    where there are none for that reason: a loop over the data each, since that is what operators
-    share when they are fused. `code` is the source; in C++ a function may hold several. `gave_up` says that the limit of
-    recompiles was reached, so that later calls ran as written. `was_compiled` says that the
-    function was the result of torch.compile, and was looked at as it was before.
+    where there are none for that reason: a loop over the data each, since a loop is what operators
+    share when they are fused. `code` is the source; in C++ a function may hold several loops.
+    `gave_up` says that the limit of recompiles was reached, so that later calls ran as written.
+    `was_compiled` says that the function was the result of torch.compile, and was looked at as it
+    was before.
     """
 
     calls: int
