@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..draw.compilation import compilation_sentence, compilation_text
 from ..observe.compilation import compilation_of
-from .show import Picture
+from .show import Picture, show
 
 
 def explain_compile(
@@ -19,9 +18,9 @@ def explain_compile(
 
     Args: as for `insidetorch.observe.compilation.compilation_of`; the function really runs, once
     for each call.
-    Returns a `Picture` without a picture, whose text names the operators of each graph, what ended
-    it and at which line, the guard that failed where a call was compiled again, how many kernels
-    were generated or why none were, and what to do about it.
+    Returns a `Picture` of the graphs and of what cut them apart, whose text names the operators of
+    each graph, what ended it and at which line, the guard that failed where a call was compiled
+    again, how many kernels were generated or why none were, and what to do about it.
 
     >>> import torch
     >>> def scaled(x):
@@ -29,5 +28,4 @@ def explain_compile(
     >>> print(explain_compile(scaled, (torch.ones(3),), backend="aot_eager").alt)
     1 call: 1 graph, 0 graph breaks, 0 recompiles.
     """
-    found = compilation_of(fn, *calls, backend=backend, dynamic=dynamic)
-    return Picture("", compilation_sentence(found), compilation_text(found))
+    return show(compilation_of(fn, *calls, backend=backend, dynamic=dynamic))

@@ -12,6 +12,8 @@ import torch
 from ..draw.aliases import aliases_svg
 from ..draw.backward import backward_text, step_svg
 from ..draw.comparison import comparison_text
+from ..draw.compilation import compilation_sentence, compilation_text
+from ..draw.compiled import compilation_svg
 from ..draw.explanation import explanation_sentence, explanation_svg, explanation_text
 from ..draw.graph import graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
@@ -30,6 +32,7 @@ from ..observe.xray import xray_of
 from ..records import (
     Backward,
     Comparison,
+    Compilation,
     DispatchPath,
     Explanation,
     Family,
@@ -71,7 +74,8 @@ def show(x: object) -> Picture:
     """What does this look like from inside?
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
-    Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, what `families` returns.
+    Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, a Compilation, what
+    `families` returns.
     Any tensor and any array at all is answered: one without addresses, or that torch does not take,
     by a sentence that says why. An array is shown as the tensor over its memory, with strides in
     elements.
@@ -126,9 +130,15 @@ def _explanation(x: Explanation, live: bool) -> Picture:
     return Picture(svg, explanation_sentence(x), text, told=x.failure is not None)
 
 
+def _compilation(x: Compilation, live: bool) -> Picture:
+    svg = compilation_svg(x, live=live)
+    return Picture(svg, compilation_sentence(x), compilation_text(x), told=True)
+
+
 _RECORDS: dict[type, Callable[..., Picture]] = {
     Backward: _backward,
     Comparison: _comparison,
+    Compilation: _compilation,
     DispatchPath: lambda x, live: Picture(path_svg(x, live=live), path_sentence(x), path_text(x)),
     Explanation: _explanation,
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
