@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from traceback import walk_tb
 
 from ..records import DispatchPath, Explanation, Failure, Place
@@ -17,6 +17,7 @@ from .places import is_users, place_of
 from .trace import Tracer
 
 _LONGEST = 400
+_SEEN_BELOW = "The call is seen where autograd and the layers above have passed it on."
 
 
 def explanation_of(fn: Callable[[], object]) -> Explanation:
@@ -79,7 +80,7 @@ class _Watch(Tracer):
 
 def _path(op: Callable, args: tuple, kwargs: dict) -> DispatchPath | None:
     try:
-        return path_of(op, *args, **kwargs)
+        return replace(path_of(op, *args, **kwargs), remark=_SEEN_BELOW)
     except Exception:  # looking must not change what the user's code sees
         return None
 
