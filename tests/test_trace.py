@@ -174,6 +174,23 @@ def test_what_only_takes_the_shape_reads_nothing():
         assert (one.read, one.written) == (0, 4000)
 
 
+def test_taking_memory_writes_nothing():
+    x = torch.ones(8)
+    found = trace(lambda: torch.add(x, x, out=torch.empty(8)))
+    assert [(one.operator, one.read, one.written) for one in found.found] == [
+        ("aten.empty", 0, 0),
+        ("aten.add", 32, 32),
+    ]
+    assert found[0].made == 1 and "a view" not in show(found).svg
+    for take in (
+        torch.empty_like,
+        lambda x: x.new_empty(3),
+        lambda x: torch.empty_strided((2,), (1,)),
+    ):
+        [one] = trace(lambda take=take: take(x)).found
+        assert one.moved == 0 and one.made
+
+
 def test_what_runs_in_backward_is_told_with_its_node():
     x = torch.ones(8, requires_grad=True)
     found = trace(lambda: (x * 2).exp().sum().backward())

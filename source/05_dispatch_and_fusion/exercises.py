@@ -712,7 +712,7 @@ judge = "insidetorch.learn.judges.bytes_within_budget"
 #
 # The rule is that of `trace(fn).moved`: an operator reads each distinct byte of its tensors once,
 # however often a tensor is given or a stride of 0 repeats it, and writes each byte of its result. A
-# view moves nothing, and here neither does a new tensor without values, such as `torch.empty`. So
+# view moves nothing, and neither does a new tensor without values, such as `torch.empty`. So
 # `a * b + c` moves 6 · 4 bytes for each float32 element: mul reads two and writes one, and so does
 # add. What each function may move, and 16 bytes more:
 #
@@ -850,7 +850,7 @@ def watch_bytes(name):
     strange = known.strange or not known.has(result) or ran.parts_unseen or threads
     return seen_of(
         result,
-        sum(one.moved for one in ran.found if "empty" not in one.operator),
+        ran.moved,
         budget_of(name, given, result),
         unchanged=before == [t.tolist() for t in tensors],
         recorded=not strange,

@@ -79,7 +79,7 @@ def _row(canvas: Canvas, one: Traced, number: int) -> None:
         (one.operator, _cut(one.node or one.place.statement)),
         (", ".join(_short(str(t)) for t in one.given) or "nothing", ""),
         (", ".join(_short(str(t)) for t in one.returned) or "nothing", ""),
-        (f"{one.read:,}, {one.written:,}", "a view" if not one.moved else ""),
+        (f"{one.read:,}, {one.written:,}", "a view" if not one.moved and not one.made else ""),
     )
     for column, ((_, width), lines) in enumerate(zip(_COLUMNS, cells, strict=True)):
         canvas.cell(

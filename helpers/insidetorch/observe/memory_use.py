@@ -23,6 +23,11 @@ _FILLING = frozenset(
         *("geometric", "cauchy", "log_normal"),
     )
 )
+# These take memory and leave in it what was there.
+_TAKING = frozenset(
+    f"aten.{name}"
+    for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty")
+) | {"aten.new_empty_strided"}
 _NOTHING = frozenset({"aten.lift_fresh", "aten.alias", "aten.detach"})
 
 
@@ -95,7 +100,16 @@ def bytes_together(memories: Sequence[Memory]) -> int:
 class Signature:
     """What the name and the schema of an operator say: looked up once for many calls."""
 
-    __slots__ = ("_writes", "is_choosing", "is_nothing", "is_out", "is_whole", "name", "reads_none")
+    __slots__ = (
+        "_writes",
+        "is_choosing",
+        "is_nothing",
+        "is_out",
+        "is_taking",
+        "is_whole",
+        "name",
+        "reads_none",
+    )
 
     def __init__(self, op: object) -> None:
         self.name = ".".join(operator_name(op).split(".")[:2])
@@ -109,6 +123,7 @@ class Signature:
         # What is only written to is not read.
         self.is_out = self.name in _FILLING or any(argument.is_out for argument in arguments)
         self.is_choosing = self.name in _CHOOSING
+        self.is_taking = self.name in _TAKING
         self.is_nothing = self.name in _NOTHING
         self.is_whole = private.arrives_whole(op)
         self.reads_none = self.name.endswith("_like") or self.name.startswith("aten.new_")

@@ -71,7 +71,7 @@ class Tracer(private.DispatchMode):
         returned = [Memory(t) for t in operands(result)]
         new = [one for one in returned if one.storages and not before.issuperset(one.storages)]
         read = out = 0
-        if new or written:
+        if (new or written) and not signature.is_taking:
             targets = [Memory(t) for t in written]  # a write may have changed their sizes
             out = bytes_together([*targets, *new])
             if not signature.reads_none:
