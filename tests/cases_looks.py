@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cases_runner import CASES, Run, running
@@ -39,6 +40,26 @@ def said_on_twin(look: Look) -> str:
     """What the call says on the healthy twin."""
     with running(CASES / look.case / "fixed", watch=look.inside) as run:
         return _value(run, look.twin_call or look.call)
+
+
+def check(look: Look) -> None:
+    """The call says on the script what it must."""
+    text = said(look)
+    assert [words for words in look.says if words not in text] == []
+
+
+def check_twin(look: Look, alarms: Sequence[str] = ()) -> None:
+    """The call says nothing of that on the healthy twin, but what it must there; and no alarm."""
+    text = said_on_twin(look)
+    assert [words for words in look.says if words in text] == []
+    assert [words for words in look.twin_says if words not in text] == []
+    assert [alarm for alarm in alarms if alarm in text] == []
+
+
+def check_control(look: Look, alarms: Sequence[str]) -> None:
+    """The call raises no alarm on a script that is healthy."""
+    text = said(look)
+    assert [alarm for alarm in alarms if alarm in text] == []
 
 
 def _value(run: Run, call: str) -> str:
