@@ -471,6 +471,13 @@ def test_a_device_of_ones_own_runs_what_is_registered_for_it():
     ], done.stderr
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_has_keys_of_its_own():
+    x = torch.ones(2, device="cuda")
+    assert path_of(torch.add, x, x).ran == ("AutogradCUDA", "CUDA")
+    assert path_of(torch.ones, 2, device="cuda").ran[-1] == "CUDA"
+
+
 def test_a_torch_function_sees_the_call_first():
     class Named(torch.Tensor):
         pass

@@ -1075,7 +1075,7 @@ explain_dispatch(tally)
 # ## Monday card
 #
 # Run one training step of your own under `trace`: which operators move the most bytes, and how many
-# of them are copies?
+# of them are copies? Then ask `path_of` for the one that is called most often.
 
 
 # %%
