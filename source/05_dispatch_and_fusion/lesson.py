@@ -12,8 +12,8 @@
 # - tell what `torch.compile` makes of a function: graphs, breaks, recompiles, kernels;
 # - write an operator of your own with its gradient, and test it.
 #
-# **Time** 75 minutes. **Before this** [chapter 4](04_backward_and_accumulation.ipynb): nodes, saved
-# tensors, `gradcheck`.
+# **Time** 90 minutes, 70 without the sections marked *extra*. **Before this** [chapter
+# 4](04_backward_and_accumulation.ipynb): nodes, saved tensors, `gradcheck`.
 
 # %%
 import torch
@@ -26,7 +26,7 @@ from insidetorch import copies, count, expect_error, graph_of, path_of, predict,
 # %% [markdown]
 # Later you will make a device of your own. The engine of chapter 4 makes a queue for each device
 # when it starts, so the device has to be there before the first backward pass. (The underscore says
-# that this is experimental.)
+# that this is private: it may change.)
 
 # %%
 if not hasattr(torch, "mine"):  # once in a session
@@ -93,9 +93,9 @@ operator_costs()
 
 # %% [markdown]
 # On the left the line is flat. Whatever those calls spend their time on, it is not the eight
-# additions: it is the way to them. On the right the line rises with the elements, and there nearly
-# all of the time goes into memory: values are read and written. And six operators take about six
-# times as long as one, at both ends.
+# additions: it is the way to them. On the right the line rises with the elements, and there it
+# is the elements that cost. The second line is six cheap
+# operators in a row, `(((a + b) * b - b) * a).abs() + b`: about six times as long, at both ends.
 #
 # So there are two costs, and this chapter is about both: **what one call costs**, whatever it
 # computes, and **how many bytes it moves**. First the call.
@@ -107,8 +107,9 @@ operator_costs()
 # none of them. It hands the call to the **dispatcher**, which looks at the arguments and chooses.
 #
 # It chooses by a set of **dispatch keys**. Every tensor carries some, the thread adds some and
-# leaves some out, and every operator has a table that says what stands at each key. The highest key
-# in the set is tried first. `path_of` reads sets and table from the running torch.
+# leaves some out, and every operator has a table that says what stands at each key. All keys have
+# one fixed order, and the highest in the set is tried first. `path_of` reads sets and table from
+# the running torch.
 
 # %%
 a, b = torch.ones(2), torch.ones(2)
@@ -181,7 +182,7 @@ print(recorded, "| no_grad runs", under_no_grad, "| inference_mode runs", under_
 # 1. an operator that runs something at *ADInplaceOrView* (it counts writes and ties views);
 # 2. what autocast changes for `torch.mm`, and what for `torch.add`;
 # 3. a tensor for which the call ends with an error, before any kernel of a backend has run;
-# 4. what `vmap` does to the path.
+# 4. what `vmap` does to the path. (It runs a function for all samples of a batch at once.)
 
 # %%
 from insidetorch import DispatchExplorer
@@ -189,11 +190,14 @@ from insidetorch import DispatchExplorer
 DispatchExplorer()
 
 # %% [markdown]
+# 1: `add_`, `view` and a call with `out=`. 2: a kernel at *AutocastCPU* for `mm`; for `add` it
+# falls through. 3: `view` of a sparse tensor, for one. 4: `vmap` puts keys of its own on top. The
+# kernel at *FuncTorchBatched* calls operators for the whole batch, and each of them takes a path of
+# its own down to CPU.
+#
 # Two things are worth a closer look.
 #
-# **Autocast** is a key like others. Its kernel for `mm` casts the arguments and calls `mm` again;
-# for `add` it falls through. A weight that needs a gradient is cast once and kept until the
-# outermost `autocast` block ends.
+# **Autocast** is a key like others. What does its kernel do?
 
 
 # %%
@@ -218,9 +222,14 @@ predict(
 )
 
 # %% [markdown]
-# **A composite operator** is one that is made of others. It has no kernel for any backend. What
-# stands in its table does nothing but call other operators, and each of *them* is dispatched
-# from the start. That is why chapter 3 found no node of `linear`.
+# Its kernel for `mm` casts the arguments and calls `mm` again; for `add` it falls through. A weight
+# that needs a gradient is cast once and kept until the outermost `autocast` block ends.
+#
+# **A composite operator** is one that is made of others. For ordinary tensors it has no kernel of
+# its own. What stands in its table does nothing but call other operators, and each of *them* is
+# dispatched from the start. That is why chapter 3 found no node of `linear`. (A **default backend
+# kernel** also serves every backend by calling other operators, but below autograd: the operator
+# keeps a node of its own.)
 
 # %%
 show(path_of(F.linear, torch.ones(2, 4, 3), torch.ones(2, 3), torch.ones(2)))
@@ -237,14 +246,13 @@ def copies_of(batch):
 predict(
     "5.5",
     "`layer` is a Linear with a bias. It gets `tokens.transpose(0, 1)`, which is not contiguous. "
-    "Which operator is run that a contiguous batch does not need?",
+    "What does `layer` do that it need not do for a contiguous batch?",
     {
-        "a copy (clone)": "Rows of a transposed batch do not merge, so the values are copied "
-        "first.",
-        "none": "A product needs the rows of the batch as one matrix. Here they do not merge.",
+        "copy the values": "Rows of a transposed batch do not merge, so they are copied first.",
+        "nothing more": "A product needs the rows of the batch as one matrix. They do not merge.",
         "one more product": "There is one product in both cases.",
     },
-    reveal=lambda: "a copy (clone)" if copies_of(tokens.transpose(0, 1)) else "none",
+    reveal=lambda: "copy the values" if copies_of(tokens.transpose(0, 1)) else "nothing more",
 )
 
 # %%
@@ -252,9 +260,12 @@ for batch in (tokens, tokens.transpose(0, 1)):
     print(count(lambda batch=batch: layer(batch)))
 
 # %% [markdown]
+# The copy is not all. `addmm` needs the view of the contiguous batch; the other way, the bias is
+# added by an operator of its own.
+#
 # `count` says which operators ran. `OperatorTrace` shows them with what they were given and
 # returned, in backward under the node that ran them, and the bytes that each has to move. A view
-# moves none.
+# moves none, and a gradient that repeats one value by stride 0 is read as that one value.
 
 # %%
 from insidetorch import OperatorTrace
@@ -263,8 +274,8 @@ OperatorTrace(lambda: layer(tokens).relu().sum().backward())
 
 # %% [markdown]
 # > **Where it lives in PyTorch.** Each operator is declared in `native_functions.yaml`, which is
-# > part of your installation, with its kernels by key. `relu` has kernels for several backends;
-# > `matmul` is composite.
+# > part of your installation, with its kernels for the backends; autograd, autocast and vmap are
+# > registered elsewhere. `relu` has kernels for several backends; `matmul` is composite.
 
 # %%
 from pathlib import Path
@@ -281,8 +292,9 @@ for entry in entries:
 # %% [markdown]
 # ## When an operator does not run
 #
-# Four errors look alike, and have four reasons. `explain_dispatch` runs a function, and where it
-# fails, says how far the call came.
+# Four errors look alike. Two come from the dispatcher, which finds nothing at a key. Two come from
+# a kernel, which refuses its arguments. `explain_dispatch` runs a function, and where it fails,
+# says how far the call came.
 #
 # **No kernel at the key.** A sparse tensor has the key *SparseCPU*, and nobody has written `exp`
 # for it: zero would not stay zero.
@@ -311,8 +323,8 @@ explain_dispatch(lambda: torch.mm(torch.ones(2, 2), torch.ones(2, 2, dtype=torch
 # %% [markdown]
 # **Another device.** What is a device to the dispatcher? A key, and the kernels that are registered
 # for it. Nothing else. torch reserves the key *PrivateUse1* for devices that it does not know, and
-# at the top of this notebook you gave it the name "mine". Its memory is, well, CPU tensors. A real
-# backend does the same in C++.
+# at the top of this notebook you gave it the name "mine". It keeps its values in CPU tensors. A
+# real backend does the same in C++.
 
 
 # %%
@@ -359,8 +371,8 @@ predict(
     "5.6",
     "Only `mul` is registered for this device. `x` requires a gradient. What is `torch.sub(x, w)`?",
     {
-        "computed on the CPU": "torch never moves a tensor by itself.",
-        "an error": "There is no kernel at PrivateUse1. torch does not go to another device.",
+        "computed on the CPU": "Nobody has registered a fallback to the CPU for this device.",
+        "an error": "The general kernel of sub asks for empty memory, and for that there is none.",
         "a wrong value": "Without a kernel nothing is computed.",
     },
     reveal=lambda: subtracted(x, w),
@@ -370,15 +382,16 @@ predict(
 explain_dispatch(lambda: torch.sub(x, w))
 
 # %% [markdown]
-# That is all behind "this operator does not run on my GPU": the table of the operator has nothing
-# at that device's key. The ways out are those of the message: move the tensor, use other operators,
-# or register a kernel.
+# That is all behind "this operator does not run on my GPU": at some key on the way nothing is
+# registered. Here it is not at `sub` itself. Its general kernel, which serves every backend, calls
+# `empty`, and the device has none. So the message names an operator that you did not call. The ways
+# out: move the tensor, use other operators, or register a kernel.
 #
 # ## Bytes
 #
-# Now the other cost. Memory is slow, arithmetic is fast: for an elementwise operator on
-# large tensors, count the bytes that have to be read and written, and you know its time, up to a
-# factor that is the machine's.
+# Now the other cost. Memory is slow, arithmetic is fast: for cheap elementwise operators on large
+# tensors, the bytes that have to be read and written nearly decide the time. Below you see where
+# this ends.
 #
 # `a * b + c` runs two operators. The first reads a and b and writes an **intermediate result**; the
 # second reads that and c, and writes. In float32, six values of four bytes: 24 bytes for each
@@ -445,6 +458,7 @@ byte_costs(
         "a.sum()": lambda: a.sum(),
         "((a + 1) * b + c) * a": lambda: ((a + 1) * b + c) * a,
         "a.exp()": lambda: a.exp(),
+        "a.tanh()": lambda: a.tanh(),
     }
 )
 
@@ -453,8 +467,9 @@ byte_costs(
 # the machine that drew the stored picture, `exp` is one. So is the `tanh` inside of GELU, and nine
 # times fewer bytes are not nine times the speed. What lies on the line is **memory bound**.
 #
-# In place saves memory, not traffic. A chain in place reads and writes as often as before. It just
-# does so in one place.
+# By this count, a chain in place moves as many bytes as before; it makes no new results on the way.
+# It can still be faster: the count leaves out what fresh memory costs, and memory that was just
+# used is often still in the cache. Measure it in the lab.
 
 # %%
 a = torch.rand(1000)
@@ -492,7 +507,9 @@ print(len(small), "operators in a step | bytes:", f"{small.moved:,} and {large.m
 #
 # The compiler takes the operators of a function as one graph and writes code for it: elementwise
 # operators become one loop that reads each input once and writes each output once.
-# `explain_compile` runs a function through it and tells what it has made.
+# `explain_compile` runs a function through it and tells what it has made. A **backend** of the
+# compiler is what turns the graph into something that runs. It has nothing to do with the backends
+# above.
 
 # %%
 from insidetorch import explain_compile
@@ -524,15 +541,15 @@ assert len(graph.operators) == 4 and (fused.kernels == 1 or fused.skipped)
 print(len(graph.operators), "operators |", fused.skipped or f"generated kernels: {fused.kernels}")
 
 # %% [markdown]
-# What it wrote is C++: a loop over the elements, a vector of several at a time, that loads each
-# input and stores each result once. `print(fused.code[0])` shows it all.
+# What it wrote is C++: a loop over the elements. It reads three inputs and writes one result, and
+# no intermediate one. `print(fused.code[0])` shows it all.
 
 # %% tags=["needs:compiler"]
 import re
 
 written = "".join(fused.code)
 loads, stores = (set(re.findall(mark, written)) for mark in (r"in_ptr\d", r"out_ptr\d"))
-print("the kernel reads", *sorted(loads), "and writes", *sorted(stores))
+print("the kernel names", *sorted(loads | stores), fused.skipped)
 
 # %% [markdown]
 # ### Breaks
@@ -566,7 +583,7 @@ predict(
     "Both functions are compiled and run once: one calls `print`, the other has an `if` on a "
     "value of the tensor. How many graphs does each give?",
     {
-        (1, 1): "Neither can be part of a graph.",
+        (1, 2): "A print is Python too: the graph has to end before it.",
         (2, 2): "Each ends the graph that it stands in, and a second one begins.",
         (2, 1): "Which branch to take depends on values, which a graph in the making lacks.",
     },
@@ -578,10 +595,10 @@ explain_compile(choosing, (torch.ones(3),), backend="aot_eager")
 
 # %% [markdown]
 # The repair is to let a tensor operator choose: `torch.where(y.sum() > 0, y + 1, y)` is one more
-# operator, and no break. A `print` goes out of the function. `torch.compile(fn, fullgraph=True)`
+# operator, and no break. Move a `print` out of the function. `torch.compile(fn, fullgraph=True)`
 # makes an error of every break: use it where you mean to have none.
 #
-# ### Recompiles
+# ### Recompiles (extra)
 #
 # A graph is made for what was seen: sizes, dtypes, Python numbers, attributes. These become
 # **guards**, checked at every call. When none of the graphs fits, the function is compiled again.
@@ -600,7 +617,7 @@ predict(
     "compiled?",
     {
         1: "The first graph is made for length 3, as a number.",
-        2: "At the second length, torch takes the length for a variable. That graph fits all.",
+        2: "At the second length, torch takes it for a variable. That fits all lengths from 2 up.",
         5: "At the second length, torch takes the length for a variable.",
     },
     reveal=lambda: compiled_for([3, 4, 5, 6, 7]),
@@ -623,15 +640,15 @@ explain_compile(Warm(), *[(torch.ones(3),)] * 4, backend="aot_eager")
 
 # %% [markdown]
 # A Python number that is an attribute of a module is taken for a constant. This module is compiled
-# anew at each call, until torch gives up (after 8 times) and runs it as written. Kept in a tensor,
+# anew at each call, until torch gives up (after 8 graphs) and runs it as written. Kept in a tensor,
 # as a buffer, the counter is data like any other.
 #
-# > **When it bites.** One graph of one operator gains nothing: each call checks its guards, and
-# > there is nothing to fuse. And a `TorchDispatchMode`, which the tools of this course use, makes
-# > a compiled function run operator by operator while it is on. So `trace`, `count` and `ledger`
-# > show you the operators of your code, not those of the compiler.
+# > **When it bites.** One graph of one elementwise operator usually gains nothing: each call
+# > checks its guards, and there is nothing to fuse. And a `TorchDispatchMode`, which the tools of
+# > this course use, makes a compiled function run operator by operator while it is on. So
+# > `trace`, `count` and `ledger` show you the operators of your code, not those of the compiler.
 #
-# ### What it keeps
+# ### What it keeps (extra)
 #
 # The compiler also sees the backward pass, and may compute a value again where that is cheaper than
 # to keep it.
@@ -651,7 +668,7 @@ for name, fn in {"as written": gelu, "compiled": torch.compile(gelu, backend="ao
 # %% [markdown]
 # ## An operator of your own
 #
-# Sometimes an operator is missing, or has a formula that you can do better. There are three ways.
+# Sometimes an operator is missing, or you know a better formula for it. There are three ways.
 #
 # > **What is often said.** "There are two ways to a custom operator: `autograd.Function`, and a
 # > C++ or CUDA extension."
@@ -661,6 +678,7 @@ for name, fn in {"as written": gelu, "compiled": torch.compile(gelu, backend="ao
 
 # %%
 from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd.gradcheck import GradcheckError
 
 
 class MyReLU(torch.autograd.Function):
@@ -691,8 +709,8 @@ print("gradcheck, gradgradcheck:", *checked)
 # > **What is often said.** "As many gradients as forward has inputs, in their order; None for
 # > inputs that need none. Else it fails, or is silently wrong."
 #
-# Which of them fail, and which are silent? Let a function of two tensors and a number return all
-# sorts of things.
+# Which of them fail, and which are silent? Below, the backward of one function
+# returns eight different things.
 
 
 # %%
@@ -731,9 +749,9 @@ for name, found in outcomes.items():
     print(f"{name:26} {found}")
 
 # %% [markdown]
-# Three of these are silently wrong: swapped gradients, None where one is needed, and sizes that can
-# be summed. `gradcheck` finds all three. `ctx.needs_input_grad` tells `backward` which gradients
-# somebody needs, so that it can leave the others out.
+# Three of these are silently wrong: swapped gradients of equal sizes, None where one is needed, and
+# sizes that can be summed. `gradcheck` finds all three. `ctx.needs_input_grad` tells `backward`
+# which gradients somebody needs, so that it can leave the others out.
 #
 # ### Where to keep what
 #
@@ -741,12 +759,13 @@ for name, found in outcomes.items():
 
 
 # %%
-def exp_that_keeps(by_attribute):
+def exp_that_reads(by_attribute):
     class Exp(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             out = x.exp()
-            ctx.out = out if by_attribute else ctx.save_for_backward(out)
+            ctx.save_for_backward(out)
+            ctx.out = out
             return out
 
         @staticmethod
@@ -769,9 +788,9 @@ def gradient_after_a_write(fn):
 
 
 # %% tags=["claim:52"]
-saved, attribute = (gradient_after_a_write(exp_that_keeps(where)) for where in (False, True))
+saved, attribute = (gradient_after_a_write(exp_that_reads(where)) for where in (False, True))
 
-assert "modified by an inplace operation" in saved  # the write is noticed
+assert "modified by an inplace operation" in saved  # the version counter moved
 assert attribute == [0.0, 0.0]  # and here it is not: e was right
 print("saved:", saved)
 print("attribute: no error, and the gradient is", attribute)
@@ -780,7 +799,7 @@ print("attribute: no error, and the gradient is", attribute)
 # > **What is often said.** "`save_for_backward` keeps the intermediate results that backward
 # > needs."
 #
-# That is where most hand-written functions are wrong, and `gradcheck` does not see it. What
+# That is an easy mistake, and `gradcheck` does not see it. What
 # `forward` computes on its way has no history: nothing is recorded in there. Kept for `backward`,
 # it counts as a constant, and the *second* derivative lacks a term.
 
@@ -812,6 +831,8 @@ def second_derivative(fn):
 assert gradcheck(cube(True), points) and gradcheck(cube(False), points)  # both look right
 assert second_derivative(cube(False)) == second_derivative(lambda x: x**3) == (12.0, 12.0)
 assert second_derivative(cube(True)) == (12.0, 8.0)  # the intermediate result was a constant
+with expect_error(GradcheckError, match="Jacobian mismatch"):
+    gradgradcheck(cube(True), points)
 print("x³ at 2, first and second derivative:", *second_derivative(cube(False)))
 print("with an intermediate result kept:    ", *second_derivative(cube(True)))
 
@@ -823,7 +844,8 @@ print("with an intermediate result kept:    ", *second_derivative(cube(True)))
 # > hand."
 #
 # Both, yes. For `torch.func`, there is a third method: `setup_context` takes over what concerns
-# `ctx`, so that `forward` is a plain function.
+# `ctx`, so that `forward` is a plain function. `generate_vmap_rule` lets torch derive how `vmap`
+# runs it.
 
 
 # %%
@@ -865,8 +887,9 @@ print("the gradient of each row, by vmap:", mapped.shape)
 #
 # A `Function` is a node for autograd. To the dispatcher it is nothing: the operators inside are
 # what it sees, and the compiler traces into it. With `torch.library.custom_op` you register an
-# *operator*: with a name, a schema, kernels, a gradient, and a **fake kernel** that only tells
-# sizes and dtype, which is what the compiler and the meta device need.
+# *operator*: with a name, a **schema** (the types of its arguments and results, and which arguments
+# it writes to), kernels, a gradient, and a **fake kernel** that only tells sizes and dtype, which
+# is what the compiler and the meta device need.
 
 
 # %%
@@ -904,14 +927,15 @@ print(*told, sep=", ")
 print("in the graph:", graphs[0].operators)
 
 # %% [markdown]
-# `opcheck` tests what is easy to get wrong: the schema (does it write to an argument that it did
-# not name?), the registration of the gradient, the fake kernel, and the compiler with all of it. It
-# does not test whether the gradient is right. `gradcheck` does.
+# `opcheck` tests what is easy to get wrong: the schema (does it write to an argument that the
+# schema does not name?), the registration of the gradient, the fake kernel, and the compiler with
+# all of it. It does not test whether the gradient is right. `gradcheck` does.
 
 # %% [markdown]
-# ### In C++
+# ### In C++ (extra)
 #
-# The third way, where Python is too slow. What you register is the same: a name, a schema, kernels.
+# The other old way, for where Python is too slow. What you register is the same: a name, a schema,
+# kernels.
 # This is optional: it takes a C++ compiler and ninja (`pip install ninja`), and about a minute. Set
 # `BUILD` to True to run it.
 
@@ -939,8 +963,8 @@ else:
 
 # %% [markdown]
 # It is registered as a composite operator, so it needs no formula: its parts have theirs. A kernel
-# that reads `data_ptr` in a loop of its own is registered for CPU, and then needs one, or its
-# result has no gradient.
+# that reads `data_ptr` in a loop of its own is registered for CPU, and then needs one: without it,
+# backward warns, and the gradient is None.
 #
 # ## When it bites
 #
@@ -988,8 +1012,7 @@ assert len(calls) == 4
 print("exported under no_grad:", *(call.__name__ for call in calls))
 
 # %% [markdown]
-# **A context is not an argument.** `with torch.device("meta"):` is a mode that adds a device to the
-# functions that make a tensor of nothing.
+# **A default device is only a default.** What does `with torch.device("meta"):` reach?
 
 
 # %%
@@ -1013,6 +1036,8 @@ predict(
 )
 
 # %% [markdown]
+# It is a mode that gives a device to the functions that make a tensor without being given one.
+#
 # **A launch is not the work.** On a GPU a call puts a kernel into a queue and returns. A clock
 # around it measures the queue. Wait first: `torch.cuda.synchronize()`. And an error of a kernel
 # comes up at some later call.
@@ -1043,7 +1068,9 @@ def tally():
     counts[bins] += 1
 
 
-explain_dispatch(tally)
+told = explain_dispatch(tally)
+print(counts.tolist())
+told
 
 # %% [markdown]
 # ## What the common account says, and what holds
@@ -1059,12 +1086,14 @@ explain_dispatch(tally)
 # - A call tries the highest of its dispatch keys first; what stands there computes, redispatches,
 #   or lets it through.
 # - Device and layout are keys. dtype and requires_grad are not: the kernels look at them.
-# - `no_grad` runs the autograd kernel; `inference_mode` does not.
-# - "Could not run" names a key without a kernel; "not implemented for" names a dtype inside of one.
-# - Small tensors: count operators. Large tensors: count bytes. Neither needs a clock.
-# - The compiler fuses within a graph. Breaks cut it, guards make it anew.
-# - In a Function of your own, keep inputs and outputs, never what lies between. Test second
-#   derivatives.
+# - Under `no_grad` the autograd kernel still runs; under `inference_mode` it does not.
+# - "Could not run" names a key without a kernel; "not implemented for" means a kernel that lacks
+#   this dtype.
+# - Small tensors: count operators. Large tensors and cheap arithmetic: count bytes. Only a clock
+#   shows whether the arithmetic is cheap.
+# - The compiler fuses within a graph. A break cuts it; a guard that fails compiles it again.
+# - In a Function of your own, keep inputs and outputs. What lies between is a constant for the
+#   second derivative.
 #
 # ## Symptoms of this chapter
 
