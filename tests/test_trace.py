@@ -61,6 +61,10 @@ EXPRESSIONS = [
     "(a * b).tanh().mul_(c).sum(1)",
     "a.view(8, 6).t()[1:]",
     "torch.zeros(4, 4)",
+    "torch.add(a, b, out=a)",
+    "a + a.view(torch.int32)",
+    "torch.cat([a[:3], a[2:5], a[1:4]])",
+    "torch.stack(a.unbind(1)).sum()",
 ]
 
 
@@ -74,6 +78,7 @@ VIEWS = (
     "unfold",
     "_unsafe_view",
     "transpose",
+    "unbind",
 )
 
 
@@ -86,16 +91,13 @@ class Addresses(TorchDispatchMode):
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        values = [*args, *kwargs.values()]
+        fills = op.__name__.split(".")[0] in ("copy_", "zero_", "fill_")
+        values = [*args[fills:], *(value for name, value in kwargs.items() if name != "out")]
         given = [t for v in values for t in (v if isinstance(v, list | tuple) else [v])]
         given = [t for t in given if isinstance(t, torch.Tensor)]
-        only_written = [kwargs.get("out")]
-        if op.__name__.split(".")[0] in ("copy_", "zero_", "fill_"):
-            only_written.append(args[0])
         read = set()
         for t in given:
-            if not any(t is w for w in only_written):
-                read |= addresses(t)
+            read |= addresses(t)
         result = op(*args, **kwargs)
         name = op.__name__.split(".")[0]
         if name not in VIEWS:
@@ -172,6 +174,44 @@ def test_what_only_takes_the_shape_reads_nothing():
     for fn in (lambda: torch.zeros_like(a), lambda: a.new_ones(1000)):
         [one] = trace(fn).found
         assert (one.read, one.written) == (0, 4000)
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "written"),
+    [
+        (lambda t, i, row: t.index_add_(0, i, row), 8 + 32 + 32, 32),
+        (lambda t, i, row: t.index_copy_(0, i, row), 8 + 32, 32),
+        (lambda t, i, row: t.__setitem__(i, row), 8 + 32, 32),
+        (lambda t, i, row: t.index_put_((i,), row, accumulate=True), 8 + 32 + 32, 32),
+        (lambda t, i, row: t.index_fill_(0, i, 1.0), 8, 32),
+        (lambda t, i, row: t.scatter_(0, i.expand(1, 8).clone(), row), 64 + 32, 32),
+        (lambda t, i, row: t.scatter_add_(0, i.expand(1, 8).clone(), row), 64 + 32 + 32, 32),
+    ],
+)
+def test_a_write_through_indices_moves_its_places(write, read, written):
+    t, i, row = torch.zeros(1000, 8), torch.tensor([3]), torch.ones(1, 8)
+    one = trace(lambda: write(t, i, row)).found[-1]
+    assert (one.read, one.written) == (read, written)
+
+
+def test_what_returns_a_number_has_read_all():
+    a, b = torch.ones(100), torch.ones(100)
+    [equal] = trace(lambda: torch.equal(a, b)).found
+    assert (equal.read, equal.written) == (800, 0)
+    assert trace(lambda: a[0].item()).found[-1].read == 4
+
+
+def test_many_views_of_one_storage_are_counted_at_once():
+    rows, columns = torch.ones(3000, 2).unbind(0), torch.ones(2, 3000).unbind(1)
+    for views in (rows, columns):
+        assert trace(lambda views=views: torch.stack(views)).read == 24_000
+
+
+@pytest.mark.filterwarnings("ignore")  # nested tensors are a prototype
+def test_a_nested_tensor_is_traced_as_one_of_many_sizes():
+    nested = torch.nested.nested_tensor([torch.ones(3), torch.ones(2)])
+    [one] = trace(lambda: nested + 1).found
+    assert (one.read, one.written, one.given[0].sizes) == (20, 20, ())
 
 
 def test_taking_memory_writes_nothing():

@@ -1,48 +1,36 @@
-"""Which memory does an operator meet, and what does its signature say that it does to it?"""
+"""Which memory does an operator meet, and how many bytes of it are read together?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import torch
 
 from .. import footprint
 from . import private
-from .dispatch import operands, operator_name
 
-# These read as much as they return, whatever they choose from.
-_CHOOSING = frozenset(
-    f"aten.{name}"
-    for name in ("index", "index_select", "gather", "embedding", "take", "masked_select", "slice")
-)
-# These overwrite what they are given without reading it.
-_FILLING = frozenset(
-    f"aten.{name}_"
-    for name in (
-        *("copy", "fill", "zero", "normal", "uniform", "bernoulli", "random", "exponential"),
-        *("geometric", "cauchy", "log_normal"),
-    )
-)
-# These take memory and leave in it what was there.
-_TAKING = frozenset(
-    f"aten.{name}"
-    for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty")
-) | {"aten.new_empty_strided"}
-_NOTHING = frozenset({"aten.lift_fresh", "aten.alias", "aten.detach"})
+_FEW = 1 << 28  # bits of all sets together
+_NEAR = 16
 
 
 class Memory:
     """A tensor as an operator meets it.
 
-    `storages` are the storages that hold its values, none where it has no addresses, and `nbytes`
-    the distinct bytes that it reads in them. A sparse tensor reads those of its parts.
+    `storages` are the storages that hold its values, none where it has no addresses; `nbytes` the
+    distinct bytes that it reads in them, and `sizes` its sizes, () where it has several. A sparse
+    tensor reads those of its parts.
     """
 
-    __slots__ = ("nbytes", "storages", "t")
+    __slots__ = ("nbytes", "sizes", "storages", "t")
 
     def __init__(self, t: torch.Tensor) -> None:
-        self.t = t
+        self.t, self.storages, self.sizes = t, (), ()
         try:
+            if t.is_nested and t.layout is torch.strided:  # one tensor in a storage, of many sizes
+                self.storages = (private.storage_id(t),)
+                self.nbytes = t.numel() * t.element_size()
+                return
+            self.sizes = tuple(t.shape)
             if t.layout is torch.strided and _is_plain(t):
                 self.storages = (private.storage_id(t),)
                 self.nbytes = _distinct_bytes(t)
@@ -55,29 +43,23 @@ class Memory:
         if not self.storages:
             self.nbytes = t.numel() * t.element_size()
 
-    def is_same(self, other: Memory) -> bool:
-        """Do both read the same elements in the same order?"""
-        a, b = self.t, other.t
-        if a is b:
-            return True
-        return (
-            len(self.storages) == 1
-            and (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
-            and a.storage_offset() == b.storage_offset()
-        )
+    def is_new(self, before: Set[int]) -> bool:
+        """Is its memory none of those that were there before?"""
+        return not before.issuperset(self.storages) if self.storages else self.t.is_mkldnn
 
-    def common_bytes(self, other: Memory) -> int:
-        """The bytes that two tensors over one storage both read."""
-        if self.t.dtype != other.t.dtype or len(self.storages) > 1:
-            return 0
-        pair = ((tuple(t.shape), tuple(t.stride()), t.storage_offset()) for t in (self.t, other.t))
-        return footprint.common_elements(*pair) * self.t.element_size()
+    @property
+    def in_bytes(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Sizes, strides and offset of the bytes that it reads in its one storage."""
+        t, size = self.t, self.t.element_size()
+        strides = (*(stride * size for stride in t.stride()), 1)
+        return (*self.sizes, size), strides, t.storage_offset() * size
 
 
 def bytes_together(memories: Sequence[Memory]) -> int:
     """The distinct bytes that these read together.
 
-    Two that overlap are counted exactly; of three in one storage, equal ones are counted once.
+    Exact where two overlap, or many in a storage that is not large; else those that overlap with
+    more than one other may be counted twice.
 
     >>> x = torch.ones(4)
     >>> bytes_together([Memory(x), Memory(x), Memory(x[:2].expand(9, 2)), Memory(x + 1)])
@@ -85,55 +67,32 @@ def bytes_together(memories: Sequence[Memory]) -> int:
     """
     if len(memories) == 1:
         return memories[0].nbytes
-    total, counted = 0, []
+    alone: dict[object, list[Memory]] = {}
     for one in memories:
-        near = [other for other in counted if other.storages == one.storages or other.t is one.t]
-        if any(one.is_same(other) for other in near if other.storages or other.t is one.t):
-            continue
-        total += one.nbytes
-        if near and one.storages:
-            total -= max(one.common_bytes(other) for other in near)
-        counted.append(one)
-    return total
-
-
-class Signature:
-    """What the name and the schema of an operator say: looked up once for many calls."""
-
-    __slots__ = (
-        "_writes",
-        "is_choosing",
-        "is_nothing",
-        "is_out",
-        "is_taking",
-        "is_whole",
-        "name",
-        "reads_none",
+        key = one.storages if len(one.storages) == 1 and not one.t.is_nested else id(one.t)
+        alone.setdefault(key, []).append(one)
+    return sum(
+        group[0].nbytes if len(group) == 1 or not isinstance(key, tuple) else _in_one(group)
+        for key, group in alone.items()
     )
 
-    def __init__(self, op: object) -> None:
-        self.name = ".".join(operator_name(op).split(".")[:2])
-        arguments = getattr(getattr(op, "_schema", None), "arguments", ())
-        moves = private.writes(op) and torch.Tag.inplace_view not in getattr(op, "tags", ())
-        self._writes = [
-            (k, argument.name)
-            for k, argument in enumerate(arguments)
-            if moves and argument.alias_info is not None and argument.alias_info.is_write
-        ]
-        # What is only written to is not read.
-        self.is_out = self.name in _FILLING or any(argument.is_out for argument in arguments)
-        self.is_choosing = self.name in _CHOOSING
-        self.is_taking = self.name in _TAKING
-        self.is_nothing = self.name in _NOTHING
-        self.is_whole = private.arrives_whole(op)
-        self.reads_none = self.name.endswith("_like") or self.name.startswith("aten.new_")
 
-    def written(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
-        """The arguments of a call that the operator writes to."""
-        found: list[torch.Tensor] = []
-        for k, name in self._writes:
-            found += operands(args[k] if k < len(args) else kwargs.get(name))
-        return found
+def _in_one(group: Sequence[Memory]) -> int:
+    """The distinct bytes that these read in their common storage."""
+    layouts = list({one.in_bytes: one.nbytes for one in group}.items())
+    if len(layouts) == 1:
+        return layouts[0][1]
+    if len(layouts) > 2 and len(layouts) * group[0].t.untyped_storage().nbytes() < _FEW:
+        every = 0
+        for layout, _ in layouts:
+            every |= footprint.element_set(*layout)
+        return every.bit_count()
+    total = 0
+    for k, (layout, nbytes) in enumerate(layouts):
+        near = layouts[max(0, k - _NEAR) : k]
+        total += nbytes
+        total -= max((footprint.common_elements(layout, other) for other, _ in near), default=0)
+    return total
 
 
 def _is_plain(t: torch.Tensor) -> bool:

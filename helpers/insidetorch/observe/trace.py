@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -10,9 +10,11 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ..records import Operand, Place, Trace, Traced
 from . import private, private_nodes
 from .dispatch import operands
-from .memory_use import Memory, Signature, bytes_together
+from .memory_use import Memory, bytes_together
 from .places import current_place
+from .placing import placed
 from .repeats import repeats_remark
+from .signatures import Signature
 
 
 def trace(fn: Callable[[], object]) -> Trace:
@@ -64,26 +66,20 @@ class Tracer(private.DispatchMode):
         given = [Memory(t) for t in operands((args, kwargs) if kwargs else args)]
         before = {storage for one in given for storage in one.storages}
         written = signature.written(args, kwargs)
+        reading = [Memory(t) for t in signature.read(args, kwargs)] if written else given
+        places = placed(signature.name, op, args, kwargs) if signature.is_placing else None
         remark = repeats_remark(signature.name, op, args, kwargs)  # before a write changes them
         result = self.run(op, args, kwargs)
         if signature.is_nothing:
             return result
         returned = [Memory(t) for t in operands(result)]
-        new = [one for one in returned if one.storages and not before.issuperset(one.storages)]
-        read = out = 0
-        if (new or written) and not signature.is_taking:
-            targets = [Memory(t) for t in written]  # a write may have changed their sizes
-            out = bytes_together([*targets, *new])
-            if not signature.reads_none:
-                unread = written if signature.is_out else ()
-                sources = [one for one in given if not any(one.t is t for t in unread)]
-                read = bytes_together(sources)
-                if signature.is_choosing:
-                    read = min(read, out + sum(one.nbytes for one in sources[1:]))
+        new = [one for one in returned if one.is_new(before)]
+        targets = [Memory(t) for t in written]  # a write may have changed their sizes
+        read, out = _bytes_moved(signature, reading, targets, new, places)
         self.found.append(
             Traced(
                 operator=signature.name,
-                made=max([self._number(one) for one in new], default=0),
+                made=max([self._number(one) for one in new if one.storages], default=0),
                 given=tuple([self._operand(one) for one in given]),
                 returned=tuple([self._operand(one) for one in returned]),
                 read=read,
@@ -108,7 +104,7 @@ class Tracer(private.DispatchMode):
     def _operand(self, one: Memory) -> Operand:
         known = self._made.get(one.storages[0]) if one.storages else None
         dtype, number = str(one.t.dtype)[6:], known[2] if known else 0
-        return Operand(dtype, tuple(one.t.shape), one.nbytes, number)
+        return Operand(dtype, one.sizes, one.nbytes, number)
 
     def _number(self, one: Memory) -> int:
         """The storages are numbered as they are made; a weak reference keeps no memory."""
@@ -118,3 +114,32 @@ class Tracer(private.DispatchMode):
                 storage = torch.Tensor.untyped_storage(part)
                 self._made[key] = StorageWeakRef(storage), storage.nbytes(), len(self._made) + 1
         return self._made[first][2]
+
+
+def _bytes_moved(
+    signature: Signature,
+    reading: Sequence[Memory],
+    targets: Sequence[Memory],
+    new: Sequence[Memory],
+    places: tuple[int, int] | None,
+) -> tuple[int, int]:
+    """The bytes that an operator has to read and to write; none of both for a view.
+
+    Args: what it reads, the `targets` of its writes, what of its result is `new`, and for a write
+    through indices how many elements it writes and reads in its target.
+    """
+    if signature.is_looking:
+        return bytes_together(reading), 0
+    if not (new or targets) or signature.is_taking:
+        return 0, 0
+    if places is not None:
+        [target] = targets
+        written, kept = (min(n * target.t.element_size(), target.nbytes) for n in places)
+        return bytes_together([one for one in reading if one.t is not target.t]) + kept, written
+    written = bytes_together([*targets, *new])
+    if signature.reads_none:
+        return 0, written
+    read = bytes_together(reading)
+    if signature.is_choosing:
+        read = min(read, written + sum(one.nbytes for one in reading[1:]))
+    return read, written
