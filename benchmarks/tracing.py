@@ -21,12 +21,13 @@ ROUNDS = 9
 
 def cases() -> dict[str, tuple[Callable[[], object], int]]:
     """A call, and how often it is made in one trace."""
-    small, large, result = torch.ones(8), torch.ones(4_000_000), torch.ones(4_000_000)
+    small, other = torch.ones(8), torch.ones(8)
+    large, result = torch.ones(4_000_000), torch.ones(4_000_000)
     batch = torch.ones(64, 256)
     matrix = torch.ones(512, 512)
     layer = torch.nn.Linear(256, 256)
     return {
-        "a + b of 8 elements": (lambda: small + small, 1000),
+        "a + b of 8 elements": (lambda: small + other, 1000),
         "a + b of 4,000,000 elements": (lambda: torch.add(large, large, out=result), 20),
         "512 × 512 matrix product": (lambda: matrix @ matrix, 20),
         "Linear(256, 256), 64 rows, both passes": (lambda: layer(batch).sum().backward(), 100),
@@ -77,8 +78,8 @@ def main() -> None:
         }
         told = ", ".join(f"{way} {ratios[way]:.2f} ×" for way in ("trace", "count", "flops"))
         print(f"{name:40} plain {statistics.median(plain):9.1f} µs a call; {told}")
-    small = torch.ones(8)
-    once = statistics.median(microseconds(lambda: trace(lambda: small + small)) for _ in range(200))
+    small, other = torch.ones(8), torch.ones(8)
+    once = statistics.median(microseconds(lambda: trace(lambda: small + other)) for _ in range(200))
     print(f"one trace of one such addition: {once:.0f} µs")
     print(load())
 

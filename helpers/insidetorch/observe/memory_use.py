@@ -67,6 +67,8 @@ def bytes_together(memories: Sequence[Memory]) -> int:
     """
     if len(memories) == 1:
         return memories[0].nbytes
+    if len(memories) == 2 and memories[0].storages != memories[1].storages:
+        return memories[0].nbytes + memories[1].nbytes
     alone: dict[object, list[Memory]] = {}
     for one in memories:
         key = one.storages if len(one.storages) == 1 and not one.t.is_nested else id(one.t)
