@@ -294,6 +294,7 @@ def test_a_device_of_ones_own_without_the_kernel_is_told():
     assert "arguments from the 'mine' backend" in done.stdout
     assert "The call stops at PrivateUse1: nothing is registered there" in done.stdout
     assert "register a kernel for PrivateUse1 with torch.library" in done.stdout
+    assert ".cpu()" not in done.stdout  # which has no kernel either
     healthy = done.stdout.rpartition("1 operator read")[2]
     assert healthy and "raised" not in healthy
 
@@ -355,6 +356,17 @@ def test_an_error_that_is_raised_of_another_one_keeps_the_operator():
     failure = failure_of(outer)
     assert failure.error == "ValueError: the layer does not fit"
     assert failure.operator == "aten.mm.default" and failure.changes
+    assert text_of(outer).startswith(
+        "It raised ValueError: the layer does not fit, from an error of aten.mm.default, at "
+    )
+
+    def missing():
+        try:
+            a @ ints
+        except RuntimeError:
+            raise KeyError("the setting is missing") from None
+
+    assert failure_of(missing).operator == ""
 
     def unrelated():
         with contextlib.suppress(RuntimeError):
@@ -362,6 +374,19 @@ def test_an_error_that_is_raised_of_another_one_keeps_the_operator():
         raise ValueError("later")
 
     assert failure_of(unrelated).operator == ""
+
+
+def test_dtypes_that_run_without_others_that_fail():
+    mask = torch.ones(3) > 0
+    text = text_of(lambda: mask - mask)
+    assert "It runs with self and other as " in text and "not as" not in text
+
+
+def test_the_picture_of_a_failed_call_says_that_it_failed():
+    picture = explain_dispatch(lambda: a @ ints)
+    told = show(explanation_of(lambda: a @ ints).failure.path)
+    assert "aten.mm.default reached CPU, and failed there." in picture.svg
+    assert "runs at" not in picture.svg and "runs at" in told.svg
 
 
 def test_an_operator_that_raises_in_backward_is_told_with_its_node():

@@ -32,7 +32,7 @@ def explanation_text(found: Explanation) -> str:
 def explanation_svg(found: Explanation, *, live: bool = False) -> str:
     """The way of the call that failed; the operators where none did. "" for neither."""
     if found.failure and found.failure.path and found.failure.path.steps:
-        return path_svg(found.failure.path, live=live)
+        return path_svg(found.failure.path, live=live, raised=True)
     return trace_svg(found.trace, live=live)
 
 
@@ -40,6 +40,8 @@ def _raised(failure: Failure) -> str:
     who = failure.operator or "It"
     inside = f", in backward, run by {failure.node}," if failure.node else ""
     text = f"{who}{inside} raised {failure.error}"
+    if failure.is_outer:
+        text = f"It raised {failure.error}, from an error of {failure.operator}{inside}"
     return f"{text.removesuffix('.')}, at {failure.place}" if is_known(failure.place) else text
 
 
@@ -118,7 +120,11 @@ def _changes(failure: Failure) -> Iterator[str]:
 
 def _dtypes(change: Change) -> str:
     text = f"{_all(change.names)} as {_any(change.runs)}"
-    return text if len(change.names) == 1 else f"{text}, not as {_any(change.fails)}"
+    return (
+        text
+        if len(change.names) == 1 or not change.fails
+        else f"{text}, not as {_any(change.fails)}"
+    )
 
 
 def _formula(failure: Failure) -> str:

@@ -8,9 +8,10 @@ from ..records import DispatchPath, KeyStep
 from ..records.dispatch import FALLTHROUGH, MISSING
 from .svg import Canvas
 from .text import wrapped
-from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, PAGE_WIDTH
+from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, PAGE_WIDTH, SMALL_CHAR_WIDTH
 
 _GAP = 12
+_KINDS = {FALLTHROUGH: "free", MISSING: "bad"}
 _INDENT = 22
 _LINE = 15
 
@@ -34,15 +35,23 @@ def path_text(path: DispatchPath) -> str:
     return "\n".join(lines)
 
 
-def path_svg(path: DispatchPath, *, live: bool = False) -> str:
-    """A row for each key that is tried: the key, what stands there, what it does."""
+def path_svg(path: DispatchPath, *, live: bool = False, raised: bool = False) -> str:
+    """A row for each key that is tried: the key, what stands there, what it does.
+
+    With `raised`, the last of them is where the call has failed.
+    """
     canvas = Canvas(live=live)
     y = 18.0
-    for number, line in enumerate([path_sentence(path), *_heads(path)]):
+    title = path_sentence(path)
+    if raised and not path.refusal:
+        title = f"{path.operator} reached {path.steps[-1].key}, and failed there."
+    for number, line in enumerate([title, *_heads(path)]):
         for part in wrapped(line):
             canvas.text(MARGIN, y, part, kind="" if number else "h")
             y += _LINE
-    width = max((len(step.key) for step in path.steps), default=0) * CHAR_WIDTH + 16
+    keys = max((len(step.key) for step in path.steps), default=0) * CHAR_WIDTH
+    kinds = max((len(step.holds) for step in path.steps), default=0) * SMALL_CHAR_WIDTH
+    width = max(keys, kinds) + 16
     inset = _INDENT if any(step.layer for step in path.steps) else 0
     words = int((PAGE_WIDTH - 2 * MARGIN - inset - width - _GAP) / CHAR_WIDTH)
     before = None
@@ -52,7 +61,7 @@ def path_svg(path: DispatchPath, *, live: bool = False) -> str:
             canvas.line([(before, y - _GAP), (before, y - 5), (x + 16, y - 5), (x + 16, y)])
         canvas.cell(
             *(x, y, width, step.key, step.holds),
-            kind={FALLTHROUGH: "free", MISSING: "bad"}.get(step.holds, "used"),
+            kind="bad" if raised and step is path.steps[-1] else _KINDS.get(step.holds, "used"),
             link=step.key,
             say=f"{step}. {step.says}",
             at=(row, 0),
@@ -64,7 +73,7 @@ def path_svg(path: DispatchPath, *, live: bool = False) -> str:
             canvas.text(MARGIN + inset + width + _GAP, top + number * _LINE, part)
         y += max(CELL_HEIGHT, len(lines) * _LINE) + _GAP
         before = x + 16
-    return canvas.svg(path_sentence(path))
+    return canvas.svg(title)
 
 
 def lowered(sentence: str) -> str:

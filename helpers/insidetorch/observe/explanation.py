@@ -88,9 +88,10 @@ def _path(op: Callable, args: tuple, kwargs: dict) -> DispatchPath | None:
 def _failure(error: Exception, watch: _Watch) -> Failure:
     told = {"error": _first_line(error), "place": _raised_at(error)}
     stopped = watch.stopped
-    if stopped is None or all(one is not stopped.error for one in _chain(error)):
+    if stopped is None or stopped.error not in (error, error.__cause__):
         return Failure(**told, **lacking_formula(told["error"], watch.trace))
     told |= {"operator": str(stopped.overload), "path": stopped.path, "node": stopped.node}
+    told["is_outer"] = stopped.error is not error
     with suppress(Exception):  # an operator of higher order, or a tensor that answers nothing
         overload, given = operator_of(stopped.overload, stopped.args, stopped.kwargs)
         with private.unseen():
@@ -98,15 +99,6 @@ def _failure(error: Exception, watch: _Watch) -> Failure:
             told |= (lacking := lacking_kernel(stopped.error, overload, given, stopped.path))
         told |= would_run(stopped.error, overload, given, lacks_kernel=bool(lacking))
     return Failure(**told)
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and those that it was raised from, or while handling."""
-    found = {}
-    while error is not None and id(error) not in found:
-        found[id(error)] = error
-        error = error.__cause__ or error.__context__
-    return list(found.values())
 
 
 def _first_line(error: Exception) -> str:

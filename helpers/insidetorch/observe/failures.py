@@ -16,6 +16,7 @@ from .private_dispatch import KeySet, Overload
 from .stand_ins import Given, tensors, way_out
 from .trials import Trials
 
+_MANY = 10_000
 _NO_KERNEL = re.compile(r"Could not run '(\w+)::(\w+)\.?(\w*)' with arguments from the '(\w+)'")
 _NO_FORMULA = re.compile(r"Trying to backward through (\w+\.\w+)\.(\w+) but no autograd formula")
 _WRONG_NUMBER = re.compile(
@@ -65,7 +66,7 @@ def would_run(
     with private.unseen():
         found = list(tensors(given))
         several = len({t.device for t in found if t.dim() or t.is_meta}) > 1
-        ways = tuple(dict.fromkeys(filter(None, map(way_out, found))))
+        ways = tuple(dict.fromkeys(way for t in found if (way := way_out(t)) and _goes(t, way)))
     changes = [] if lacks_kernel else trials.devices() if several else trials.dtypes()
     if ways and not changes:
         changes = trials.conversion()
@@ -74,6 +75,14 @@ def would_run(
         "changes": tuple(changes),
         "stand_ins": trials.stand_ins,
     }
+
+
+def _goes(t: torch.Tensor, way: str) -> bool:
+    """Can it be converted so? Tried where it is small."""
+    try:
+        return t.numel() > _MANY or getattr(t, way)() is not None
+    except Exception:
+        return False
 
 
 def lacking_formula(error: str, trace: Trace) -> dict[str, object]:
@@ -128,11 +137,12 @@ def _keys(tensors: Iterable[torch.Tensor]) -> KeySet:
 def _runs(key: str, kind: str) -> bool:
     """Is there a kernel for a backend of this machine, or for tensors without values?
 
-    One for all backends is counted for plain tensors only: often it is written for no others.
+    One for all backends is counted for plain tensors only, and for no device made in Python: often
+    it calls what is written for no others.
     """
     devices = ["CPU"]
     if torch.accelerator.is_available():
         devices.append(private_dispatch.device_key(torch.accelerator.current_accelerator().type))
     if kind == KERNEL:
         return key == "Meta" or (is_backend(key) and key.endswith(tuple(devices)))
-    return kind in (DEFAULT, COMPOSITE) and key in (*devices, "Meta")
+    return kind in (DEFAULT, COMPOSITE) and key in (*devices, "Meta") and key != "PrivateUse1"

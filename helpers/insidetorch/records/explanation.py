@@ -44,13 +44,14 @@ class Change:
 class Failure:
     """What a run raised, and the operator that raised it, "" if none was running.
 
-    `node` is the node of the graph that ran it in a backward pass, "" in a forward pass. `path` is
-    the way of the call that was made of it below autograd. `key` is the one that has no kernel, ""
-    if the dispatcher found one; `inner` the operator that lacks it, where the kernel of this one
-    calls that; `brought` names the arguments with that key, `backends` the keys of this machine
-    that have a kernel. `changes` were tried, on `stand_ins` of a few elements where the arguments
-    are large. `convert` are the methods that leave the layout or the device, tried or not;
-    `namesake` is an operator of the same name for quantised tensors.
+    `node` is the node of the graph that ran it in a backward pass, "" in a forward pass.
+    `is_outer` says that the code has raised an error of its own from that of the operator.
+    `path` is the way of the call that was made of it below autograd. `key` is the one that has
+    no kernel, "" if the dispatcher found one; `inner` the operator that lacks it, where the
+    kernel of this one calls that; `brought` names the arguments with that key, `backends` the
+    keys of this machine that have a kernel. `changes` were tried, on `stand_ins` of a few
+    elements where the arguments are large. `convert` are the methods that leave the layout or
+    the device, tried or not; `namesake` is an operator of the same name for quantised tensors.
 
     `backward_of` is a custom operator whose backward failed, `called` its line; its formula
     returned `returned` gradients for `needed` arguments, or is missing where these are 0.
@@ -61,6 +62,7 @@ class Failure:
     operator: str = ""
     arguments: tuple[Argument, ...] = ()
     node: str = ""
+    is_outer: bool = False
     path: DispatchPath | None = None
     key: str = ""
     inner: str = ""
