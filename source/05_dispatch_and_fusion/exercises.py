@@ -714,7 +714,7 @@ judge = "insidetorch.learn.judges.bytes_within_budget"
 # however often a tensor is given or a stride of 0 repeats it, and writes each byte of its result. A
 # view moves nothing, and neither does a new tensor without values, such as `torch.empty`. So
 # `a * b + c` moves 6 · 4 bytes for each float32 element: mul reads two and writes one, and so does
-# add. What each function may move, and 16 bytes more:
+# add. The limit for each function is this number, plus 16 bytes:
 #
 # - `blend(a, b, t)`: each byte of its tensors once, and each byte of its result once. `t` is a
 #   number.
@@ -799,6 +799,7 @@ class Known(TorchDispatchMode):
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         operands = [t for t in (*args, *(kwargs or {}).values()) if isinstance(t, torch.Tensor)]
         self.strange |= any(t.numel() > 1 and not self.has(t) for t in operands)
+        self.strange |= getattr(op, "namespace", "") != "aten"  # what is inside is not seen
         out = op(*args, **(kwargs or {}))
         for t in out if isinstance(out, tuple | list) else [out]:
             if isinstance(t, torch.Tensor):
@@ -848,6 +849,8 @@ def watch_bytes(name):
         threading.setprofile(profile)
     (result,) = found
     strange = known.strange or not known.has(result) or ran.parts_unseen or threads
+    # Numbers that were read in another way have come past the operators.
+    strange = strange or ran.read < sum(t.untyped_storage().nbytes() for t in tensors)
     return seen_of(
         result,
         ran.moved,
