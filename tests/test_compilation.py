@@ -412,6 +412,24 @@ def test_the_text_says_what_to_do():
     assert 'the backend "aot_eager" was asked' in text_of(smooth, (x,))
 
 
+def test_a_number_that_is_an_argument_becomes_a_variable():
+    text = text_of(lambda x, k: x * k, *[(x, k) for k in range(3, 8)])
+    assert "2 graphs" in text and "once more, with a variable" in text
+    assert "belongs in a tensor" not in text
+    text = text_of(lambda x, d: x * len(d), (x, [1]), (x, [1, 2]))
+    assert "with a variable" not in text and "belongs in a tensor" not in text
+
+
+def test_a_break_inside_a_library_is_placed_at_the_users_line():
+    def warned(x):
+        y = x + 1
+        logging.warning("here")
+        return y * 2
+
+    [graph, *_] = by_operators(warned, (x,)).breaks
+    assert graph.place.statement == 'logging.warning("here")'
+
+
 def test_long_records_are_cut_in_the_text():
     graphs = [CompiledGraph((f"aten.{k}",) * 40) for k in range(30)]
     recompiles = tuple(Recompile(k, "k == 1") for k in range(30))

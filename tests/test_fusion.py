@@ -8,7 +8,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from insidetorch import FusionLab, byte_costs, operator_costs, trace
+from insidetorch import (
+    FusionLab,
+    byte_costs,
+    compare_times,
+    copy_costs,
+    operator_costs,
+    show,
+    trace,
+)
 from insidetorch.draw.charts import points
 from insidetorch.draw.fusion import fusion_sentence, fusion_svg, fusion_text
 from insidetorch.observe.fusion import COLUMNS, PRESETS, function_of, fusion_of, tensors
@@ -71,6 +79,8 @@ def test_results_that_differ_are_told():
         ("a = b", r"Python cannot read it"),
         ("", r"The expression '' was asked. Python cannot read it"),
         ("a) + (b", r"Python cannot read it"),
+        ("a + " + "(" * 300 + "b" + ")" * 300, r"Python cannot read it"),
+        ("a + '\ud800'", r"Python cannot read it"),
     ],
 )
 def test_an_expression_that_cannot_run_is_refused(code, words):
@@ -144,3 +154,45 @@ def test_points_are_named_and_the_same_each_time():
     values = {"one": (8.0, 2.0), "two": (16.0, 5.0)}
     first, second = (points(values, title="bytes and time", x="x", y="y") for _ in range(2))
     assert first == second and all(f">{name}<" in first for name in values)
+
+
+def test_a_pair_is_one_expression_and_results_without_values_are_told():
+    assert fusion_of("a, b", rows=4).ways[0].operators == ()
+    assert fusion_of("a.to('meta')", "b.to('meta')", rows=4).difference == (
+        "results that torch cannot compare"
+    )
+    with pytest.raises(ValueError, match=r"Tensors of 0 rows were asked\..*Give 1 row or more"):
+        fusion_of("a", rows=0)
+
+
+def test_costs_of_nothing_are_refused_before_anything_runs():
+    for asked in (byte_costs, compare_times):
+        with pytest.raises(ValueError, match=r"without functions was asked\..*Give one or more"):
+            asked({})
+    for asked in (operator_costs, copy_costs):
+        with pytest.raises(ValueError, match=r"without sizes was asked\..*Give one or more"):
+            asked(())
+    with pytest.raises(ValueError, match=r"'none' were asked\. It moves 0 bytes.*Put a function"):
+        byte_costs({"none": lambda: None}, rounds=1)
+    assert len(operator_costs(n for n in (8, 64)).text.splitlines()) == 2
+
+
+def test_a_training_step_is_refused_before_its_backward_pass():
+    w = torch.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        byte_costs({"step": lambda: (w * 2).sum().backward()})
+    assert w.grad is None
+
+
+def test_the_same_example_can_be_chosen_twice_and_no_expression_is_dropped():
+    lab = FusionLab(rows=16)
+    lab.preset.value = "softmax"
+    lab.written.value = "a + 1"
+    lab.preset.value = "softmax"
+    assert lab.written.value == PRESETS["softmax"][0] and lab.preset.value is None
+    with pytest.raises(ValueError, match="The expression '' was asked"):
+        FusionLab("", "b")
+
+
+def test_a_fusion_is_shown():
+    assert show(fusion_of("a + b", rows=4)).alt == "a + b: 1 operator, 12 bytes for each element."

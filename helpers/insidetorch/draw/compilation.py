@@ -12,6 +12,8 @@ from .text import count
 _MOST_GRAPHS = 20
 _MOST_OPERATORS = 30
 _MOST_RECOMPILES = 12
+# A number that the function is given or has, and none that it counts, such as len(x).
+_NUMBER = re.compile(r"^([^()]+) == -?[\d.]+$")
 _AROUND = {
     "print(...)": "Print after the function has returned, or leave the printing out.",
     ".item(), which needs a tensor's value": "Keep the value in a tensor.",
@@ -96,7 +98,10 @@ def _remarks(found: Compilation) -> Iterator[str]:
             "it as it is."
         )
     if found.kernels == 0:
-        yield "No kernel was generated: a library or torch itself has those of these operators."
+        yield (
+            "No kernel was generated: a library or torch itself has those of these operators, or "
+            "they compute nothing."
+        )
     if found.skipped:
         yield found.skipped
 
@@ -105,10 +110,16 @@ def _way_out_of_recompiles(recompiles: tuple[Recompile, ...]) -> Iterator[str]:
     guards = [one.guard for one in recompiles]
     if any("size mismatch" in guard for guard in guards):
         yield "With dynamic=True one graph fits all sizes, where the function allows it."
-    if any(re.search(r" == -?[\d.]+$", guard) for guard in guards):
+    names = [found[1] for guard in guards if (found := _NUMBER.search(guard))]
+    if any(name.startswith("self.") or names.count(name) > 1 for name in names):
         yield (
             "A Python number is a constant in a graph, guarded by equality. One that changes from "
             "call to call belongs in a tensor."
+        )
+    elif any("." not in name for name in names):
+        yield (
+            "The first graph takes a Python number for a constant. When it changes, torch compiles "
+            "once more, with a variable."
         )
 
 

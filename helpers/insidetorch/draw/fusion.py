@@ -115,6 +115,8 @@ def _fused_words(fused: FusedWay, found: Fusion) -> str:
     if fused.skipped:
         return fused.skipped.rstrip(".")
     words = count(fused.kernels or 0, "generated kernel")
+    if not fused.kernels:
+        return f"{words}: torch or a library has those of its operators, or they compute nothing"
     if fused.moved is None:
         return words
     return f"{words}, at least {_per_element(fused.moved, found)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sysconfig
 from collections.abc import Sequence
 from traceback import FrameSummary
 
@@ -19,6 +21,10 @@ _PLAIN = (
     (r"___check_type_id\((.+?), \d+\), type=<class '(.+?)'>", r"type(\1) is \2"),
     (r"___check_obj_id\((.+?), \d+\).*", r"\1 is the same object"),
     (r"\b0x[0-9a-f]+|\b\d{9,}\b", "…"),
+)
+# The standard library and installed packages.
+_INSTALLED = tuple(
+    sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _SHORT = {
     "generic_jump": "a branch on a tensor's value",
@@ -55,8 +61,9 @@ def guard_text(reason: str) -> str:
 
 
 def place_of_break(stack: Sequence[FrameSummary]) -> Place | None:
-    """The innermost line of the user's."""
+    """The innermost line of the user's own code, or else of the libraries that it calls."""
     users = [frame for frame in stack if is_users(frame.filename)]
+    users = [frame for frame in users if not frame.filename.startswith(_INSTALLED)] or users
     return place_of(users[-1].filename, users[-1].lineno) if users else None
 
 

@@ -28,7 +28,7 @@ class FusionLab(Explorer):
     """
 
     def __init__(self, written: str = "", instead: str = "", *, rows: int = 16384) -> None:
-        first, second = (written, instead) if written else next(iter(PRESETS.values()))
+        first, second = (written, instead) if written or instead else next(iter(PRESETS.values()))
         style, wide = {"description_width": "80px"}, {"width": "680px"}
         self.preset = ipywidgets.Dropdown(
             options=[("choose", None), *((name, name) for name in PRESETS)],
@@ -85,6 +85,7 @@ class FusionLab(Explorer):
             return
         with self.together():
             self.written.value, self.instead.value = PRESETS[change["new"]]
+        self.preset.value = None  # so that the same example can be chosen again
 
     def _on_change(self, _change: object) -> None:
         self._fused = self._measured = False

@@ -15,6 +15,7 @@ from ..draw.comparison import comparison_text
 from ..draw.compilation import compilation_sentence, compilation_text
 from ..draw.compiled import compilation_svg
 from ..draw.explanation import explanation_sentence, explanation_svg, explanation_text
+from ..draw.fusion import fusion_sentence, fusion_svg, fusion_text
 from ..draw.graph import graph_svg
 from ..draw.graph_text import graph_sentence, graph_text
 from ..draw.ledger import ledger_svg
@@ -36,6 +37,7 @@ from ..records import (
     DispatchPath,
     Explanation,
     Family,
+    Fusion,
     Graph,
     Index,
     Ledger,
@@ -74,8 +76,8 @@ def show(x: object) -> Picture:
     """What does this look like from inside?
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
-    Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, a Compilation, what
-    `families` returns.
+    Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, a Compilation, a
+    Fusion, what `families` returns.
     Any tensor and any array at all is answered: one without addresses, or that torch does not take,
     by a sentence that says why. An array is shown as the tensor over its memory, with strides in
     elements.
@@ -141,6 +143,7 @@ _RECORDS: dict[type, Callable[..., Picture]] = {
     Compilation: _compilation,
     DispatchPath: lambda x, live: Picture(path_svg(x, live=live), path_sentence(x), path_text(x)),
     Explanation: _explanation,
+    Fusion: lambda x, live: Picture(fusion_svg(x, live=live), fusion_sentence(x), fusion_text(x)),
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
     Ledger: _ledger,
     Trace: lambda x, live: Picture(trace_svg(x, live=live), trace_sentence(x), trace_text(x)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
@@ -18,11 +18,13 @@ def compare_times(
     """Measure functions side by side and show their times.
 
     Args: `fns` maps names to functions without arguments; see `insidetorch.observe.cost.times`.
+    Gradients are off, so that no backward pass can run.
     Returns a `Picture` whose text gives each time as a multiple of the first one.
 
     >>> compare_times({"one": lambda: None, "two": lambda: None}).text.startswith("one: 1.0")
     True
     """
+    _check(fns, "functions")
     found = times(fns, rounds=rounds)
     first = next(iter(found.values()), 1.0)
     text = "\n".join(
@@ -42,7 +44,8 @@ def copy_costs(sides: Sequence[int] = (16, 64, 256, 1024, 4096)) -> Picture:
     >>> print(copy_costs((4, 8)).text.splitlines()[0].partition(":")[0])
     64 bytes
     """
-    places, found = [], []
+    sides, places, found = list(sides), [], []
+    _check(sides, "sizes")
     for side in sides:
         matrix = torch.ones(side, side)
         ways = {
@@ -70,7 +73,8 @@ def operator_costs(sizes: Sequence[int] = (8, 80, 800, 8_000, 80_000, 800_000)) 
     >>> print(operator_costs((8, 16)).text.splitlines()[1].partition(":")[0])
     16 elements
     """
-    found = []
+    sizes, found = list(sizes), []
+    _check(sizes, "sizes")
     for size in sizes:
         a, b = torch.ones(size), torch.ones(size)
         ways = {
@@ -95,7 +99,7 @@ def byte_costs(fns: Mapping[str, Callable[[], object]], *, rounds: int = 20) -> 
     """Does the time of these functions go with the bytes that they move?
 
     Args: `fns` maps names to functions without arguments, the one to compare with first. Bytes
-    are those of `insidetorch.trace`.
+    are those of `insidetorch.trace`. Gradients are off, so that no backward pass can run.
     Returns a `Picture`: times measured now over bytes counted, and the line on which they would lie
     if a byte always took as long as it does in the first function.
 
@@ -103,9 +107,16 @@ def byte_costs(fns: Mapping[str, Callable[[], object]], *, rounds: int = 20) -> 
     >>> byte_costs({"t + 1": lambda: t + 1, "t * 2 + 1": lambda: t * 2 + 1}).text.splitlines()[0]
     't + 1: 8,000 bytes'
     """
-    moved = {name: trace(fn).moved for name, fn in fns.items()}
-    found = times(fns, rounds=rounds)
+    _check(fns, "functions")
+    with torch.no_grad():  # as they are measured: what needs gradients fails before it has run
+        moved = {name: trace(fn).moved for name, fn in fns.items()}
     name, *others = fns
+    if not moved[name]:
+        raise ValueError(
+            f"Costs for each byte of {name!r} were asked. It moves 0 bytes, and nothing can be "
+            "compared with that. Put a function first that moves some."
+        )
+    found = times(fns, rounds=rounds)
     text = "\n".join(
         [f"{name}: {moved[name]:,} bytes"]
         + [
@@ -122,6 +133,14 @@ def byte_costs(fns: Mapping[str, Callable[[], object]], *, rounds: int = 20) -> 
         y="microseconds",
     )
     return Picture(chart, f"{title}. {text}".replace("\n", "; "), text)
+
+
+def _check(given: Collection[object], what: str) -> None:
+    if not given:
+        raise ValueError(
+            f"A chart of costs without {what} was asked. There is nothing to measure. Give one or "
+            "more."
+        )
 
 
 def _cost_text(nbytes: int, found: Mapping[str, float]) -> str:
