@@ -43,6 +43,10 @@ def test_every_stub_wrong_answer_and_solution_is_told_what_it_is(chapter):
     assert next(said, None) is None
 
 
+# Where the globals of a compiled function are freed, torch's compiler trips over itself.
+KEPT: list[dict[str, object]] = []
+
+
 def test_an_exercise_needs_no_other_and_torch_says_what_its_solution_does(chapter):
     given = [i.source for i in chapter.items if not isinstance(i, Exercise) and i.kind == "code"]
     for exercise in chapter.exercises:
@@ -55,6 +59,7 @@ def test_an_exercise_needs_no_other_and_torch_says_what_its_solution_does(chapte
                 seen.append(case)
 
         names: dict[str, object] = {}
+        KEPT.append(names)
         for source in (*given, exercise.setup, exercise.solution):
             exec(source, names)
         names["check"] = compare
