@@ -110,7 +110,10 @@ def test_text_and_sentence_say_what_the_record_says():
     )
     assert "runs mul, add" in fusion_text(found) and "no intermediate result" in fusion_text(found)
     fused = Fusion(found.sizes, found.ways, found.difference, FusedWay(1, 4096, ratio=0.5))
-    assert "compiled: 1 generated kernel, at least 16 bytes for each element" in fusion_text(fused)
+    assert (
+        "compiled: 1 generated kernel, 16 bytes for each element if it moves each"
+        in fusion_text(fused)
+    )
     assert "0.50 of the time" in fusion_text(fused) and "1 kernel" in fusion_svg(fused)
     none = Fusion(found.sizes, found.ways, "", FusedWay(None, None, skipped="No compiler."))
     assert "No compiler" in fusion_text(none) and "1 kernel" not in fusion_svg(none)

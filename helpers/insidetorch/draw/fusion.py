@@ -91,7 +91,7 @@ def _fused_row(canvas: Canvas, found: Fusion, y: float, scale: float, row: int) 
             *(("1 kernel", _short(fused.moved)) if fits else ()),
             kind="new",
             link="compiled",
-            say=f"One generated kernel moves at least {fused.moved:,} bytes",
+            say=f"One kernel, {fused.moved:,} bytes if it moves each tensor named, and its result, once",
             at=(row, 0),
         )
 
@@ -119,7 +119,8 @@ def _fused_words(fused: FusedWay, found: Fusion) -> str:
         return f"{words}: torch or a library has those of its operators, or they compute nothing"
     if fused.moved is None:
         return words
-    return f"{words}, at least {_per_element(fused.moved, found)}"
+    words += f", {_per_element(fused.moved, found)}"
+    return f"{words} if it moves each tensor named, and its result, once"
 
 
 def _time(way: Way | FusedWay) -> str:
