@@ -91,7 +91,7 @@ def _fused_row(canvas: Canvas, found: Fusion, y: float, scale: float, row: int) 
             *(("1 kernel", _short(fused.moved)) if fits else ()),
             kind="new",
             link="compiled",
-            say=f"One kernel, {fused.moved:,} bytes if it moves each tensor named, and its result, once",
+            say=f"One kernel, {fused.moved:,} bytes if it moves each tensor and its result once",
             at=(row, 0),
         )
 

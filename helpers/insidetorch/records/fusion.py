@@ -34,7 +34,8 @@ class FusedWay:
 
     `kernels` counts the kernels that it generated, and `code` is their source. `moved` are the
     bytes of the tensors that the expression names and of its result, each once, which one kernel
-    moves if it reads all of each; None for another number of kernels. `skipped` says why there is no kernel, else "".
+    moves if it reads all of each; None for another number of kernels. `skipped` says why there is
+    no kernel, else "".
     """
 
     kernels: int | None
