@@ -31,8 +31,8 @@ LOOKS = [
         'explain_compile(project, (x, w), backend="aot_eager")',
         (
             "graph 1: aten.mm",
-            "The graph has one operator that computes: there is nothing to fuse, and each call "
-            "pays for its guards. Compile a larger region, or leave it as it is.",
+            "The graph has one operator that computes. There is usually little to gain: there is "
+            "nothing to fuse it with, and each call pays for its guards.",
         ),
         ("graph 1: aten.mm, aten.tanh, aten.mul, aten.add, aten.relu, aten.sum",),
     ),

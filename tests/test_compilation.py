@@ -555,3 +555,24 @@ def test_without_a_compiler_that_works_the_operators_run_one_by_one(tmp_path, wo
     assert found == ["aot_eager", None, [], ["aten.mul", "aten.sin"]]
     why = "the C++ compiler failed" if works else "no C++ compiler was found that works"
     assert skipped.startswith(f"No kernels were generated: {why}. The operators of each graph")
+
+
+def test_a_compiler_that_is_switched_off_is_named():
+    from torch._dynamo import config
+
+    with config.patch(disable=True):
+        found = compilation_of(lambda x: x * 2, (torch.ones(3),), backend="aot_eager")
+    assert "torch._dynamo.config.disable has switched the compiler off" in found.skipped
+
+
+def test_only_a_break_in_a_loop_is_told_as_one():
+    sparse = torch.eye(4).to_sparse()
+    assert "loop" not in explain_compile(lambda x: x.coalesce(), (sparse,)).text
+
+    def looping(x):
+        for _ in range(2):
+            print(end="")
+        return x * 2
+
+    found = compilation_of(looping, (torch.ones(3),), backend="aot_eager")
+    assert all(graph.in_loop for graph in found.graphs if graph.eager)

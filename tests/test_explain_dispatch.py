@@ -668,3 +668,53 @@ def test_a_record_of_no_failure_and_one_of_nothing_are_shown():
     assert show(Explanation(trace(lambda: None))).text == "No operator ran."
     bare = Explanation(trace(lambda: None), Failure("ValueError"))
     assert show(bare).text == "It raised ValueError\nBefore that no operator ran."
+
+
+USERS_KERNEL = """
+    import torch
+    import torch.nn.functional as F
+    from insidetorch import explain_dispatch
+
+    ran = []
+
+    def own(*args, **kwargs):
+        ran.append(1)
+        raise RuntimeError("inner")
+
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("addmm", own, "CPU", allow_override=True)
+    x = torch.ones(4, 4)
+    with torch.inference_mode():
+        print("raised RuntimeError: inner" in explain_dispatch(lambda: F.linear(x, x, x[0])).text)
+    print(len(ran))
+"""
+
+
+def test_a_kernel_of_the_users_inside_of_an_operator_is_not_tried_again():
+    # In a process of its own: the kernel of an operator is replaced.
+    code = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(USERS_KERNEL)]
+    done = subprocess.run(code, capture_output=True, text=True, encoding="utf-8", timeout=300)
+    assert done.stdout.split() == ["True", "1"], done.stderr
+
+
+def test_an_inner_operator_is_told_with_the_key_of_the_outer_one():
+    with torch.library._scoped_library("test_inner", "DEF") as library:
+        library.define("boxed(Tensor x) -> Tensor")
+        library.impl("boxed", lambda x: x.to_sparse().exp(), "CompositeExplicitAutograd")
+        text = text_of(lambda: torch.ops.test_inner.boxed(torch.ones(2, 2)))
+    assert "Its kernel for CPU calls aten.exp" in text and "at SparseCPU" in text
+
+
+def test_of_many_arguments_the_first_and_the_odd_ones_are_told():
+    rows = [torch.ones(2) for _ in range(255)]
+    text = text_of(lambda: torch.stack([*rows, torch.ones(3)]))
+    [given] = [line for line in text.splitlines() if "It was given" in line]
+    assert given.count("float32 (2,)") == 6 and "tensors[255] float32 (3,)" in given
+    assert given.endswith("; and 249 more.")
+
+
+def test_the_text_of_a_users_error_is_not_taken_for_torchs():
+    def step():
+        raise RuntimeError("Trying to backward through foo.bar.default but no autograd formula")
+
+    assert "custom operator" not in text_of(step)

@@ -635,3 +635,21 @@ def test_a_saved_explorer_is_the_same_each_time_and_has_a_picture():
     first, second = DispatchExplorer()._repr_mimebundle_(), DispatchExplorer()._repr_mimebundle_()
     assert first["text/plain"] == second["text/plain"]
     assert first["text/html"] == second["text/html"] and "<img" in first["text/html"]
+
+
+@pytest.mark.parametrize("name", ["matmul", "linear", "add", "relu", "softmax"])
+def test_a_nested_tensor_passes_autograd_once(name):
+    rows = torch.nested.nested_tensor([torch.ones(3, 4), torch.ones(2, 4)])
+    columns = torch.nested.nested_tensor([torch.ones(4, 3), torch.ones(4, 2)])
+    op, args = {
+        "matmul": (torch.matmul, (rows, columns)),
+        "linear": (F.linear, (rows, torch.ones(2, 4))),
+        "add": (torch.add, (rows, rows)),
+        "relu": (torch.relu, (rows,)),
+        "softmax": (torch.softmax, (rows, -1)),
+    }[name]
+    path = path_of(op, *args)
+    whole = path.operator in dict(count(lambda: op(*args)).calls)
+    assert whole == (name != "softmax")
+    nested = ("AutogradNestedTensor",)
+    assert path.ran == ((*nested, "NestedTensorCPU") if whole else nested)

@@ -8,6 +8,8 @@ from io import StringIO
 import matplotlib
 from matplotlib.figure import Figure
 
+from .shorter import amount
+
 _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -56,7 +58,7 @@ def lines(
             axes.loglog(places, line, color=colour, marker=mark, label=name)
         axes.legend(frameon=False, loc="upper left")
         axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
-        axes.set_xticks(places, [_amount(place, unit) for place in places])
+        axes.set_xticks(places, [amount(place, unit) for place in places])
         axes.minorticks_off()
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel(x)
@@ -78,7 +80,7 @@ def points(values: Mapping[str, tuple[float, float]], *, title: str, x: str, y: 
             axes.annotate(name, (place, value), xytext=(8, -3), textcoords="offset points")
         axes.set_xlim(0, right)
         axes.set_ylim(0, None)
-        axes.xaxis.set_major_formatter(lambda value, _place: _amount(value, "B"))
+        axes.xaxis.set_major_formatter(lambda value, _place: amount(value, "B"))
         axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel(x)
@@ -90,13 +92,6 @@ def _svg(figure: Figure) -> str:
     out = StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
-
-
-def _amount(n: float, unit: str) -> str:
-    for prefix, size in (("M", 1e6), ("k", 1e3)):
-        if n >= size:
-            return f"{n / size:.3g} {prefix}{unit}"
-    return f"{n:.3g} {unit}".rstrip()
 
 
 def _number(value: float) -> str:

@@ -55,10 +55,8 @@ def compilation_text(found: Compilation) -> str:
 def _graph_lines(graph: CompiledGraph, first: int, n: int) -> Iterator[str]:
     where = f", at {graph.place}" if graph.place else ""
     if graph.eager:
-        yield (
-            f"A whole function ran as written, without a graph: {graph.ended_by} stands in a loop "
-            f"or block in which torch cannot go on{where}"
-        )
+        why = " stands in a loop or block in which torch cannot go on" if graph.in_loop else ""
+        yield f"A whole function ran as written, without a graph: {graph.ended_by}{why}{where}"
         return
     if not graph.operators:
         yield f"A break before any operator: {graph.ended_by}{where}"
@@ -93,9 +91,9 @@ def _remarks(found: Compilation) -> Iterator[str]:
     if computing and max(computing) <= 1:
         which = "The graph has" if len(computing) == 1 else "Each graph has"
         yield (
-            f"{which} {'one operator that computes' if max(computing) else 'views only'}: there is "
-            "nothing to fuse, and each call pays for its guards. Compile a larger region, or leave "
-            "it as it is."
+            f"{which} {'one operator that computes' if max(computing) else 'views only'}. There is "
+            "usually little to gain: there is nothing to fuse it with, and each call pays for its "
+            "guards. Compile a larger region, or leave it as it is."
         )
     if found.kernels == 0:
         yield (

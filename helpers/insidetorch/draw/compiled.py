@@ -6,6 +6,7 @@ from itertools import groupby
 
 from ..records import Compilation, CompiledGraph, Recompile
 from .compilation import compilation_sentence
+from .shorter import cut
 from .svg import Canvas
 from .text import count
 from .theme import CELL_HEIGHT, CHAR_WIDTH, MARGIN, PAGE_WIDTH, SMALL_CHAR_WIDTH
@@ -82,7 +83,7 @@ def _recompile(canvas: Canvas, one: Recompile, y: float, row: int) -> tuple[floa
 def _note(
     canvas: Canvas, words: str, where: str, kind: str, y: float, row: int
 ) -> tuple[float, int]:
-    lines = [_cut(words, _LONGEST), *([_cut(where, _LONGEST + 16)] if where else [])]
+    lines = [cut(words, _LONGEST), *([cut(where, _LONGEST + 16)] if where else [])]
     width = max(len(lines[0]) * CHAR_WIDTH, len(lines[-1]) * SMALL_CHAR_WIDTH) + 18
     canvas.cell(
         *(MARGIN + _LABEL, y, width, *lines),
@@ -93,7 +94,3 @@ def _note(
         at=(row, 0),
     )
     return y + (_ROW if where else _ROW - 12), row + 1
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 2]} …"

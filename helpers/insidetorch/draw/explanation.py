@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..records import Change, Explanation, Failure
+from ..records import Argument, Change, Explanation, Failure
 from .backward_remarks import is_known
 from .paths import lowered, path_svg
 from .text import count
 from .trace import trace_sentence, trace_svg, trace_text
+
+_FEW, _MOST = 6, 12
 
 
 def explanation_sentence(found: Explanation) -> str:
@@ -52,7 +54,7 @@ def _reasons(failure: Failure) -> Iterator[str]:
     if not failure.operator:
         return
     if failure.arguments:
-        yield f"It was given {'; '.join(map(str, failure.arguments))}."
+        yield f"It was given {_given(failure.arguments)}."
     if failure.key:
         yield _no_kernel(failure)
         yield _way_out(failure)
@@ -69,13 +71,25 @@ def _reasons(failure: Failure) -> Iterator[str]:
     yield from _changes(failure)
 
 
+def _given(arguments: Sequence[Argument]) -> str:
+    """The arguments; of many, the first ones and those of other kinds."""
+    shown, kinds = [], set()
+    for one in arguments:
+        kind = str(one).removeprefix(one.name)
+        if len(shown) < _FEW or (kind not in kinds and len(shown) < _MOST):
+            shown.append(str(one))
+        kinds.add(kind)
+    left = len(arguments) - len(shown)
+    return "; ".join(shown) + (f"; and {left:,} more" if left else "")
+
+
 def _no_kernel(failure: Failure) -> str:
     last = failure.key
     text = f"The call stops at {last}: nothing is registered there for {failure.operator}"
     if failure.inner:
         text = (
-            f"Its kernel for {last} calls {failure.inner}, and there the call stops: nothing is "
-            f"registered for that at {last}"
+            f"Its kernel for {failure.path.steps[-1].key if failure.path else last} calls "
+            f"{failure.inner}, and there the call stops: nothing is registered for that at {last}"
         )
     if failure.brought:
         names = failure.brought

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..records import FusedWay, Fusion, Way
+from .shorter import amount, cut
 from .svg import Canvas
 from .text import count
 from .theme import CHAR_WIDTH, MARGIN, PAGE_WIDTH
@@ -51,7 +52,7 @@ def fusion_svg(found: Fusion, *, live: bool = False) -> str:
     canvas.text(MARGIN, 18, f"bytes moved, on {found.elements:,} elements", kind="h")
     y = 42.0
     for row, way in enumerate(found.ways):
-        canvas.text(MARGIN, y, f"{way.name}: {_cut(way.code, 100)}")
+        canvas.text(MARGIN, y, f"{way.name}: {cut(way.code, 100)}")
         words = f"{count(len(way.operators), 'operator')}, {_per_element(way.trace.moved, found)}, "
         canvas.text(MARGIN, y + 15, f"{words}{_left_over(way)}{_time(way)}", kind="s")
         _boxes(canvas, way, row, y + 22, scale)
@@ -69,7 +70,7 @@ def _boxes(canvas: Canvas, way: Way, row: int, y: float, scale: float) -> None:
         fits = len(name) * CHAR_WIDTH < width
         canvas.cell(
             *(x, y, width),
-            *((name, f"{_short(one.moved)}") if fits else ()),
+            *((name, f"{amount(one.moved)}") if fits else ()),
             kind="used",
             link=f"{row} {column}",
             say=f"{one.operator} reads {one.read:,} and writes {one.written:,} bytes",
@@ -82,13 +83,13 @@ def _fused_row(canvas: Canvas, found: Fusion, y: float, scale: float, row: int) 
     fused = found.fused
     canvas.text(MARGIN, y, "compiled: as written, by torch.compile")
     words = fused.skipped or _fused_words(fused, found)
-    canvas.text(MARGIN, y + 15, f"{_cut(words, 130)}{_time(fused)}", kind="s")
+    canvas.text(MARGIN, y + 15, f"{cut(words, 130)}{_time(fused)}", kind="s")
     if fused.moved is not None:
         width = max(fused.moved * scale, _LEAST)
         fits = len("1 kernel") * CHAR_WIDTH < width
         canvas.cell(
             *(MARGIN, y + 22, width),
-            *(("1 kernel", _short(fused.moved)) if fits else ()),
+            *(("1 kernel", amount(fused.moved)) if fits else ()),
             kind="new",
             link="compiled",
             say=f"One kernel, {fused.moved:,} bytes if it moves each tensor and its result once",
@@ -127,14 +128,3 @@ def _time(way: Way | FusedWay) -> str:
     if way.ratio is None:
         return ""
     return f"; measured now, {way.ratio:.2f} of the time of the expression as written"
-
-
-def _short(nbytes: int) -> str:
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
-        if nbytes >= size:
-            return f"{nbytes / size:.3g} {unit}"
-    return f"{nbytes} B"
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 2]} …"

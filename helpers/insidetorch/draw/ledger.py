@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from ..records import Ledger, LedgerLine
 from .charts import bars
+from .shorter import cut
 
 MOST_BARS = 12
 _LONGEST = 44
@@ -38,4 +39,4 @@ def line_label(line: LedgerLine) -> str:
         where = f"{PurePath(place.file).name} {place.line}" if place.file else f"line {place.line}"
     what = line.module or (place.statement if place else line.operators_text)
     label = f"{where}: {what}".encode("latin-1", "replace").decode("latin-1")
-    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 2]} …"
+    return cut(label, _LONGEST)

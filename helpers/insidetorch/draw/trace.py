@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..records import Trace, Traced
+from .shorter import cut
 from .svg import Canvas
 from .text import count, wrapped
 from .theme import CELL_HEIGHT, MARGIN
@@ -76,7 +77,7 @@ def _row(canvas: Canvas, one: Traced, number: int) -> None:
     y, left = _TOP - 12 + number * (CELL_HEIGHT + 2), float(MARGIN)
     storage = one.made or max((t.storage for t in one.returned), default=0)
     cells = (
-        (one.operator, _cut(one.node or one.place.statement)),
+        (one.operator, cut(one.node or one.place.statement, _LONGEST)),
         (", ".join(_short(str(t)) for t in one.given) or "nothing", ""),
         (", ".join(_short(str(t)) for t in one.returned) or "nothing", ""),
         (f"{one.read:,}, {one.written:,}", "a view" if not one.moved and not one.made else ""),
@@ -86,7 +87,7 @@ def _row(canvas: Canvas, one: Traced, number: int) -> None:
             left,
             y,
             width - 6,
-            *(_cut(line) for line in lines if line),
+            *(cut(line, _LONGEST) for line in lines if line),
             kind="part" if one.node else "used" if one.moved else "free",
             link=f"storage {storage}" if storage else f"row {number}",
             say=f"{_call(one)}; {_where(one)}; reads {one.read:,}, writes {one.written:,} bytes"
@@ -108,7 +109,3 @@ def _where(one: Traced) -> str:
 
 def _short(text: str) -> str:
     return text.replace("float32 ", "")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"

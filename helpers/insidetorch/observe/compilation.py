@@ -107,6 +107,10 @@ def _hindrance() -> str:
             "Nothing was compiled: a dispatch mode is on, and then torch runs compiled functions "
             "operator by operator. Leave its block first."
         )
+    if switch := private_compile.switched_off():
+        return (
+            f"Nothing was compiled: {switch} has switched the compiler off. Take that back first."
+        )
     stance = private_compile.stance()
     if stance in ("force_eager", "eager_on_recompile"):
         return (
@@ -168,7 +172,8 @@ class _Watch:
             file, line = note.fail_user_frame_filename, note.fail_user_frame_lineno
             place = place_of(file, line) if file and is_users(file) else None
             why = break_text(note.fail_reason)
-            self.graphs.append(CompiledGraph((), why, place, eager=True))
+            in_loop = "graph break in loop" in note.fail_reason
+            self.graphs.append(CompiledGraph((), why, place, eager=True, in_loop=in_loop))
 
     def record(self, *, was_compiled: bool, hindrance: str) -> Compilation:
         skipped = hindrance or self._skipped()

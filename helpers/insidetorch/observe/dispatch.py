@@ -33,6 +33,16 @@ def operator_name(op: object) -> str:
     return f"{getattr(op, 'namespace', 'higher_order')}.{op.__name__}"
 
 
+def packet_name(op: object) -> str:
+    """The name of an operator without its overload.
+
+    >>> import torch
+    >>> packet_name(torch.ops.aten.add.Tensor)
+    'aten.add'
+    """
+    return ".".join(operator_name(op).split(".")[:2])
+
+
 def operands(value: object) -> Iterator[torch.Tensor]:
     """The tensors of an operator's arguments or result: themselves, or in tuples, lists, dicts.
 

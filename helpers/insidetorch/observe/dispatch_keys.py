@@ -149,7 +149,7 @@ def _autograd(kind: str) -> str:
             "Looks at requires_grad and the grad mode, records a node if they ask for one, and "
             "passes the call on."
         )
-    return "Runs the operator's own code for autograd, then passes the call on."
+    return "Runs the operator's own code for autograd, which may pass the call on."
 
 
 def _backend(key: str, kind: str) -> str:

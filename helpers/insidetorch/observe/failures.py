@@ -87,7 +87,8 @@ def _goes(t: torch.Tensor, way: str) -> bool:
 
 def lacking_formula(error: str, trace: Trace) -> dict[str, object]:
     """What a custom operator's backward lacks, as fields of a `Failure`."""
-    if found := _NO_FORMULA.search(error):
+    found = _NO_FORMULA.search(error)
+    if found and _called(trace, found[1]):  # else it is an error of the code's own
         return {"backward_of": found[1], "called": _called(trace, found[1])}
     if found := _WRONG_NUMBER.search(error):
         for operator in dict.fromkeys(one.operator for one in trace.found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -76,7 +77,7 @@ def fusion_of(
         sizes=(rows, COLUMNS),
         ways=tuple(Way(name, code, ran[name][0], ratios.get(name)) for name, code in codes.items()),
         difference=_difference(*results) if len(results) > 1 else "",
-        fused=_with_ratio(fused_way, ratios.get("compiled")),
+        fused=fused_way and replace(fused_way, ratio=ratios.get("compiled")),
     )
 
 
@@ -130,12 +131,6 @@ def _fused(code: str, fn: Callable[..., object], rows: int, result: object) -> F
         code="\n\n".join(found.code),
         skipped=found.skipped,
     )
-
-
-def _with_ratio(way: FusedWay | None, ratio: float | None) -> FusedWay | None:
-    if way is None or ratio is None:
-        return way
-    return FusedWay(way.kernels, way.moved, way.code, way.skipped, ratio)
 
 
 def _ratios(fns: dict[str, Callable[..., object]], rows: int) -> dict[str, float]:

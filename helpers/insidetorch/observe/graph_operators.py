@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from . import private, private_compile
-from .dispatch import operands, operator_name
+from .dispatch import operands, packet_name
 
 # They neither compute nor view: torch puts them in for itself.
 _NOTHING = frozenset(
@@ -44,7 +44,7 @@ class _Names(private.DispatchMode):
         kwargs = kwargs or {}
         before = {private.storage_id(t) for t in operands((args, kwargs))}
         result = op(*args, **kwargs)
-        name = ".".join(operator_name(op).split(".")[:2])
+        name = packet_name(op)
         if name not in _NOTHING and not name.startswith("prim."):  # asks for a device or dtype
             self.found.append(name)
             made = [private.storage_id(t) for t in operands(result)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch.overrides import has_torch_function
 
-from ..records.dispatch import FALLTHROUGH, DispatchPath, KeyStep
+from ..records.dispatch import AUTOGRAD, FALLTHROUGH, DispatchPath, KeyStep
 from . import private_dispatch
 from .calls import Call, entered, left, selected
 from .dispatch_keys import BACK, FRONT, ends, holds, refusal, sentence
@@ -78,6 +78,8 @@ def _walk(call: Call, table: Mapping[str, str]) -> list[KeyStep]:
             keys, layer = call.keys, ""
         elif key == "BackendSelect":
             keys = selected(call)
+        elif kind == AUTOGRAD:  # it passes the call on below all of autograd
+            keys = keys & private_dispatch.keys_after("AutogradOther")
         else:
             keys = keys - private_dispatch.key_set(key)
 

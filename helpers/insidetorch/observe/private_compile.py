@@ -6,6 +6,7 @@ The compiler takes more than a second to load: every function here imports what 
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ NAMES = (
     "torch.nn.Module._compiled_call_impl",
     "torch._dynamo.eval_frame.OptimizedModule",
     "torch._C._len_torch_dispatch_stack",
+    "torch._dynamo.config.disable",
     "torch._dynamo.eval_frame._stance",
     "torch._dynamo.output_graph.graph_break_reasons",
     "torch._dynamo.pgo._CODE_STATE",
@@ -128,6 +130,15 @@ def stance() -> str:
     from torch._dynamo import eval_frame
 
     return eval_frame._stance.stance
+
+
+def switched_off() -> str:
+    """The switch that keeps torch from compiling anything; "" if none does."""
+    from torch._dynamo import config
+
+    if os.environ.get("TORCHDYNAMO_DISABLE", "") == "1":
+        return "the environment's TORCHDYNAMO_DISABLE"
+    return "torch._dynamo.config.disable" if config.disable else ""
 
 
 def watched_by_mode() -> bool:

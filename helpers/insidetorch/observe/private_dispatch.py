@@ -21,6 +21,8 @@ NAMES = (
     "torch._C._dispatch_tls_local_exclude_set",
     "torch._C._dispatch_dump_table",
     "torch._C._dispatch_find_schema_or_throw",
+    "torch._C._dispatch_has_kernel_for_dispatch_key",
+    "torch.library._impls",
     "torch._C._jit_resolve_packet",
     "torch._C._functorch.get_interpreter_stack",
     "torch._C._functorch.get_unwrapped",
@@ -102,10 +104,28 @@ def table(overload: Overload) -> dict[str, str]:
 
 def is_torchs(overload: Overload) -> bool:
     """Are all kernels of an operator torch's own, and none registered by the user?"""
-    places = _PLACE.findall(torch._C._dispatch_dump_table(overload.name()))
-    return overload.namespace == "aten" and all(
-        place.endswith(_COMPILED) or place.startswith(_TORCH) for place in places
+    table = torch._C._dispatch_dump_table(overload.name())
+    return overload.namespace == "aten" and _is_compiled(table)
+
+
+def _is_compiled(table: str) -> bool:
+    places = _PLACE.findall(table)
+    return all(place.endswith(_COMPILED) or place.startswith(_TORCH) for place in places)
+
+
+def calls_others(overload: Overload) -> bool:
+    """Has it a kernel that calls other operators, which somebody may have replaced?"""
+    return any(
+        torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), key)
+        for key in ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
     )
+
+
+def is_replaced() -> bool:
+    """Has the user registered a kernel of an own for some operator of torch's?"""
+    names = {entry.rpartition("/")[0] for entry in torch.library._impls if "aten/" in entry[:5]}
+    tables = (torch._C._dispatch_dump_table(name.replace("/", "::")) for name in names)
+    return not all(map(_is_compiled, tables))
 
 
 def is_dispatched(overload: Overload) -> bool:

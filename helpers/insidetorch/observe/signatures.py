@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from . import private
-from .dispatch import operands, operator_name
+from .dispatch import operands, packet_name
 from .placing import PLACING
 
 # These read as much as they return, whatever they choose from.
@@ -35,7 +35,7 @@ class Signature:
     """What the name and the schema of an operator say: looked up once for many calls."""
 
     def __init__(self, op: object) -> None:
-        self.name = ".".join(operator_name(op).split(".")[:2])
+        self.name = packet_name(op)
         arguments = getattr(getattr(op, "_schema", None), "arguments", ())
         moves = private.writes(op) and torch.Tag.inplace_view not in getattr(op, "tags", ())
         self._writes = [

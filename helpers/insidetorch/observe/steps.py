@@ -9,7 +9,7 @@ import torch
 
 from ..records import Step, Steps
 from . import private, private_nodes
-from .dispatch import operands, operator_name
+from .dispatch import operands, packet_name
 from .places import current_place
 
 # Operators whose result holds values of their inputs, and nothing computed, in new memory.
@@ -93,7 +93,7 @@ class _Recorder(private.DispatchMode):
         self.whole |= private.arrives_whole(op)
         given = set(_storages((args, kwargs)))
         result = op(*args, **kwargs)
-        name = ".".join(operator_name(op).split(".")[:2])
+        name = packet_name(op)
         made = list(operands(result)) or list(operands((args, kwargs)))
         if made and name not in _NOTHING:
             self.found.append(_step(op, name, made, given))

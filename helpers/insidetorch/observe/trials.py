@@ -26,15 +26,18 @@ _DTYPES = (
 class Trials:
     """Runs an operator again, on tensors like its arguments, on smaller ones where they are large.
 
-    Args: the operator, its arguments by name, and what it raised. Only torch's own operators are
-    run again, and only where these tensors, with no integer but 0, fail in the same way: `usable`
-    says so. The arguments, the generators and the modes of the user's stay as they are.
+    Args: the operator, its arguments by name, and what it raised. Only torch's own operators
+    are run again, none that could reach a kernel of the user's, and only where these tensors,
+    with no integer but 0, fail in the same way: `usable` says so. The arguments, the generators
+    and the modes of the user's stay as they are.
     """
 
     def __init__(self, overload: Overload, given: Given, error: Exception) -> None:
         self.overload = overload
         self.given, self.usable, self.stand_ins, self.devices_used = None, False, False, []
         if not private_dispatch.is_torchs(overload):
+            return
+        if private_dispatch.calls_others(overload) and private_dispatch.is_replaced():
             return
         with self._aside(), private.unseen(), suppress(Exception):  # as of a device without copies
             self.given = stand_ins(given)

@@ -14,7 +14,8 @@ class CompiledGraph:
     `operators` are those that the graph runs, in order, as `trace` names them, views among them:
     `views` says how many. Where they could not be told, `aten` is False and the names are those of
     the Python functions. `ended_by` is "" if the function returned, else what ended the graph, at
-    `place`. `eager` says that torch gave up a whole function there, and that it runs as written.
+    `place`. `eager` says that torch gave up a whole function there, and that it runs as written;
+    `in_loop`, because a loop or a block was broken.
     """
 
     operators: tuple[str, ...]
@@ -23,6 +24,7 @@ class CompiledGraph:
     views: int = 0
     aten: bool = True
     eager: bool = False
+    in_loop: bool = False
 
 
 @dataclass(frozen=True)

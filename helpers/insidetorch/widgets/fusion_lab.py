@@ -6,11 +6,10 @@ from html import escape
 
 import ipywidgets
 
-from ..draw.fusion import fusion_sentence, fusion_svg, fusion_text
 from ..observe.fusion import PRESETS, fusion_of
 from ..records import Fusion
 from .explorer import Explorer
-from .show import Picture
+from .show import Picture, picture_of
 
 ROWS = (1, 16, 256, 1024, 4096, 16384, 65536)
 
@@ -77,8 +76,7 @@ class FusionLab(Explorer):
 
     def picture(self, *, live: bool) -> Picture:
         """A row of boxes for each way."""
-        found = self.fusion
-        return Picture(fusion_svg(found, live=live), fusion_sentence(found), fusion_text(found))
+        return picture_of(self.fusion, live=live)
 
     def _on_preset(self, change: dict) -> None:
         if change["new"] is None:
