@@ -79,7 +79,7 @@ def points(values: Mapping[str, tuple[float, float]], *, title: str, x: str, y: 
             axes.plot([place], [value], color=colour, marker=mark, linestyle="")
             axes.annotate(name, (place, value), xytext=(8, -3), textcoords="offset points")
         axes.set_xlim(0, right)
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, max(value for _, value in values.values()) * 1.15)
         axes.xaxis.set_major_formatter(lambda value, _place: amount(value, "B"))
         axes.yaxis.set_major_formatter(lambda value, _place: _number(value))
         axes.set_title(title, loc="left", fontweight="bold")

@@ -30,17 +30,15 @@ class FusionLab(Explorer):
         first, second = (written, instead) if written or instead else next(iter(PRESETS.values()))
         style, wide = {"description_width": "80px"}, {"width": "680px"}
         self.preset = ipywidgets.Dropdown(
-            options=[("choose", None), *((name, name) for name in PRESETS)],
+            options=[("choose", ""), *((name, name) for name in PRESETS)],
             description="examples",
             style=style,
         )
-        self.rows = ipywidgets.SelectionSlider(
+        self.rows = ipywidgets.Dropdown(
             options=[(f"{n:,} × 64", n) for n in sorted({*ROWS, rows})],
             value=rows,
             description="sizes",
-            continuous_update=False,
             style=style,
-            layout={"width": "420px"},
         )
         text = {"continuous_update": False, "style": style, "layout": wide}
         self.written = ipywidgets.Text(value=first, description="as written", **text)
@@ -79,11 +77,11 @@ class FusionLab(Explorer):
         return picture_of(self.fusion, live=live)
 
     def _on_preset(self, change: dict) -> None:
-        if change["new"] is None:
+        if not change["new"]:
             return
         with self.together():
             self.written.value, self.instead.value = PRESETS[change["new"]]
-        self.preset.value = None  # so that the same example can be chosen again
+        self.preset.value = ""  # so that the same example can be chosen again
 
     def _on_change(self, _change: object) -> None:
         self._fused = self._measured = False
