@@ -192,7 +192,7 @@ def test_the_same_example_can_be_chosen_twice_and_no_expression_is_dropped():
     lab.preset.value = "softmax"
     lab.written.value = "a + 1"
     lab.preset.value = "softmax"
-    assert lab.written.value == PRESETS["softmax"][0] and lab.preset.value is None
+    assert lab.written.value == PRESETS["softmax"][0] and lab.preset.value == ""
     with pytest.raises(ValueError, match="The expression '' was asked"):
         FusionLab("", "b")
 
