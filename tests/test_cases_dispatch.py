@@ -50,9 +50,9 @@ LOOKS = [
             "at main.py, line 8: return a + b",
             "Its kernel for QuantizedCPU calls aten.add.out, and there the call stops",
             "self and other bring this key.",
-            ".dequantize() before the call, with which it runs (tried); or register a kernel for "
-            "QuantizedCPU with torch.library. torch.ops.quantized.add is an operator of the same "
-            "name for quantised tensors.",
+            ".dequantize() before the call, with which it runs (tried); or register a kernel of "
+            "aten.add.out for QuantizedCPU with torch.library. torch.ops.quantized.add is an "
+            "operator of the same name for quantised tensors.",
         ),
         ("quantized.add: qint8 (4,), qint8 (4,) → qint8 (4,)",),
     ),

@@ -420,6 +420,27 @@ def test_a_number_that_is_an_argument_becomes_a_variable():
     assert "with a variable" not in text and "belongs in a tensor" not in text
 
 
+def test_without_dynamic_sizes_a_number_stays_a_constant():
+    calls = [(x, k) for k in (3, 4)]
+    text = text_of(lambda x, k: x * k, *calls, dynamic=False)
+    assert "1 recompile" in text and "belongs in a tensor" in text
+    assert "with a variable" not in text
+    assert by_operators(lambda x, k: x * k, *calls, dynamic=False).dynamic is False
+
+
+def test_the_end_of_a_block_is_no_graph_and_no_break():
+    def inside(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x @ x
+            print(y.shape)
+        return y
+
+    found = by_operators(inside, (torch.ones(2, 2),))
+    assert [graph.ended_by for graph in found.graphs] == ["print(...)"]
+    assert all(graph.operators for graph in found.graphs)
+    assert "before any operator" not in text_of(inside, (torch.ones(2, 2),))
+
+
 def test_a_break_inside_a_library_is_placed_at_the_users_line():
     def warned(x):
         y = x + 1

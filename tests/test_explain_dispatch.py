@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from hard_tensors import ANSWERED, SHOWN
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from insidetorch import explain_dispatch, show, trace
 from insidetorch.observe.explanation import explanation_of
@@ -280,6 +281,8 @@ OWN_DEVICE = """
     x = torch._C._acc.create_empty_tensor((2, 2), torch.float32)
     print(explain_dispatch(lambda: torch.nonzero(x)).text)
     print(explain_dispatch(lambda: x + torch.ones(2, 2)).text)
+    print(explain_dispatch(lambda: x.exp()).text)
+    print(explain_dispatch(lambda: torch.ones(2, device="mine")).text)
     library = torch.library.Library("aten", "IMPL")
     library.impl("nonzero", lambda x: x, "PrivateUse1")
     print(explain_dispatch(lambda: torch.nonzero(x)).text)
@@ -295,6 +298,8 @@ def test_a_device_of_ones_own_without_the_kernel_is_told():
     assert "The call stops at PrivateUse1: nothing is registered there" in done.stdout
     assert "register a kernel for PrivateUse1 with torch.library" in done.stdout
     assert ".cpu()" not in done.stdout  # which has no kernel either
+    inner = "register a kernel of aten.empty.memory_format for PrivateUse1 with torch.library"
+    assert done.stdout.count(inner) == 2 and "for mine" not in done.stdout
     healthy = done.stdout.rpartition("1 operator read")[2]
     assert healthy and "raised" not in healthy
 
@@ -475,6 +480,34 @@ def test_a_formula_with_too_few_gradients_is_told_with_the_right_numbers():
     failure = failure_of(step)
     assert (failure.backward_of, failure.needed, failure.returned) == ("explained.short", 3, 2)
     assert "returned 2 gradients; the operator has 3 arguments" in text_of(step)
+
+
+@torch.library.custom_op("explained::sized", mutates_args=())
+def sized(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+def under_fake_tensors():
+    with FakeTensorMode():
+        return sized(torch.ones(3))
+
+
+@pytest.mark.parametrize("fn", [lambda: sized(meta), under_fake_tensors])
+def test_a_custom_operator_that_knows_no_sizes_is_told_to_register_them(fn):
+    text = text_of(fn)
+    assert failure_of(fn).without_fake == "explained.sized"
+    assert "without values, as a meta tensor and torch.compile need it" in text
+    assert "What helps: its register_fake." in text
+    assert "works out sizes, strides and dtype" not in text  # which is just what fails
+
+
+def test_a_registered_fake_helps():
+    @torch.library.custom_op("explained::sized_too", mutates_args=())
+    def sized_too(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    sized_too.register_fake(torch.empty_like)
+    assert failure_of(lambda: sized_too(meta)) is None
 
 
 def test_an_operator_registered_twice_is_told():

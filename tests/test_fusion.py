@@ -141,6 +141,45 @@ def test_measuring_is_asked_for_and_gone_with_the_expression():
     assert "of the time" not in repr(lab)
 
 
+ONCE = "a.t_() @ b"  # turned back by the second run, its sizes do not fit
+
+
+@pytest.mark.parametrize("ways", [("a * b", ONCE), (ONCE, "a * b")])
+def test_an_expression_that_runs_only_once_is_not_measured(ways):
+    assert len(fusion_of(*ways, rows=4).ways) == 2
+    words = r"'a\.t_\(\) @ b' was asked.*It ran once, but measured.*RuntimeError: mat1.*do not"
+    with pytest.raises(ValueError, match=words):
+        fusion_of(*ways, rows=4, measured=True)
+
+
+def test_an_expression_that_only_the_compiler_refuses_is_told(monkeypatch):
+    def refusing(_fn, *_calls):
+        raise RuntimeError("no such graph.\nA long explanation")
+
+    monkeypatch.setattr("insidetorch.observe.fusion.compilation_of", refusing)
+    words = r"'a \* b' was asked.*compiled it raised RuntimeError: no such graph\. Look at it"
+    with pytest.raises(ValueError, match=words):
+        fusion_of("a * b", rows=4, fused=True)
+
+
+def test_the_lab_tells_a_failure_in_a_sentence_and_shows_no_code_of_before(monkeypatch):
+    lab = FusionLab("a * b", rows=4)
+    fused = FusedWay(None, None, code="the kernel of before", skipped="Not now.")
+    monkeypatch.setattr("insidetorch.observe.fusion._fused", lambda *_: fused)
+    lab.compile.click()
+    assert "the kernel of before" in lab.code.value
+    lab.written.value = "a * d"
+    lab.compile.click()
+    assert lab.code.value == "" and "'a * d' was asked" in lab.view.status
+    lab.written.value = ONCE
+    lab.measure.click()
+    assert "It ran once, but measured" in lab.view.status
+    assert "It ran once, but measured" in repr(lab)
+    assert "It ran once" in lab._repr_mimebundle_()["text/html"]
+    lab.written.value = "a + b"
+    assert "a + b: 1 operator" in lab.view.status
+
+
 def test_costs_are_told_as_ratios_over_the_bytes_that_ran():
     a = torch.ones(1000)
     told = byte_costs({"relu": lambda: F.relu(a), "two": lambda: (a + 1) * 2}, rounds=2).text

@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from logged_operators import Log, Watching, subclass, tracing
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from insidetorch import DispatchExplorer, count, path_of, show
@@ -263,6 +264,34 @@ def test_the_operator_is_the_one_that_a_dispatch_mode_sees(name):
         assert path.steps[-1].holds == "composite kernel" and path.operator not in mode.seen
 
 
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        (("meta",), {}),
+        ((torch.device("meta"),), {}),
+        ((), {"device": "meta"}),
+        (("meta", None, False, True), {}),
+        (("meta",), {"copy": True, "memory_format": torch.preserve_format}),
+        ((torch.float64,), {}),
+        (("cpu", torch.float64), {}),
+        (("cpu",), {"dtype": torch.float64, "copy": True}),
+        ((b.double(),), {}),
+        ((b.double(), False, True), {}),
+        ((), {"dtype": torch.float64}),
+    ],
+)
+def test_of_the_overloads_of_to_the_dispatched_one_is_taken(args, kwargs):
+    graph = make_fx(lambda x: x.to(*args, **kwargs), pre_dispatch=True)(a).graph
+    (called,) = [str(node.target) for node in graph.nodes if node.op == "call_function"]
+    path = path_of(torch.Tensor.to, a, *args, **kwargs)
+    assert path.operator == called and path.steps[-1].holds == "composite kernel"
+
+
+def test_an_overload_of_torchscript_that_is_asked_for_has_no_path():
+    with pytest.raises(ValueError, match=r"to\.prim_Device was asked.*TorchScript"):
+        path_of(torch.ops.aten.to.prim_Device, a, "meta")
+
+
 @pytest.mark.parametrize("name", ["add", "mm", "sum", "softmax, below", "gelu"])
 def test_neither_dtype_nor_requires_grad_chooses_a_key(name):
     def path(x):
@@ -413,6 +442,22 @@ def test_of_two_kernels_at_one_key_the_last_one_runs_and_the_path_has_one_step()
     second._destroy()
     torch.ops.paths_twice.f(a)
     assert ran == ["second", "first"] and path_of(torch.ops.paths_twice.f, a) == before
+
+
+def test_after_autograd_code_of_ones_own_the_rest_is_a_condition():
+    own = torch.library.Library("paths_own", "DEF")
+    own.define("f(Tensor x) -> Tensor")
+    own.impl("f", lambda x: x.clone(), "AutogradCPU")
+    refused = show(path_of(torch.ops.paths_own.f, a)).alt
+    assert torch.equal(torch.ops.paths_own.f(a), a)
+    assert refused.startswith("paths_own.f.default runs at AutogradCPU. If the code there passes")
+    assert "the call on: Could not run 'paths_own::f'" in refused
+    own.impl("f", lambda x: x + 1, "CPU")
+    path = path_of(torch.ops.paths_own.f, a)
+    assert torch.equal(torch.ops.paths_own.f(a), a) and path.ran == ("AutogradCPU", "CPU")
+    told = "runs at AutogradCPU, and at CPU if the code there passes the call on"
+    assert told in show(path).alt and told in show(path).text
+    assert "if the code" not in show(path_of(torch.add, a, a)).alt
 
 
 class Asking(TorchDispatchMode):
@@ -618,11 +663,34 @@ def test_the_explorer_follows_its_controls():
     explorer = DispatchExplorer()
     assert explorer.path == path_of(torch.add, a, a)
     explorer.tensor.value = "conj bit"
-    assert "Conjugate" in explorer.view.status and 'data-link="Conjugate"' in explorer.view.svg
+    assert 'data-link="Conjugate"' in explorer.view.svg
     explorer.mode.value = "inference_mode"
-    assert "AutogradCPU" not in explorer.view.status and explorer.view.rev == 3
+    assert 'data-link="AutogradCPU"' not in explorer.view.svg and explorer.view.rev == 3
     explorer.operator.value = "x.view(4)"
-    assert explorer.view.status.startswith("aten.view.default runs at ADInplaceOrView and CPU;")
+    assert "aten.view.default runs at ADInplaceOrView and CPU;" in explorer.view.svg
+
+
+def test_the_explorer_says_its_headline_once_and_counts_the_keys():
+    explorer = DispatchExplorer()
+    path = explorer.path
+    assert "aten.add.Tensor runs at AutogradCPU and CPU" in explorer.view.svg
+    tried, ran = len(path.steps), len(path.ran)
+    assert explorer.view.status == f"Keys tried: {tried}; keys at which something runs: {ran}."
+    explorer.operator.value, explorer.tensor.value = "x.view(4)", "sparse"
+    assert explorer.path.refusal
+    assert explorer.view.status.endswith("at the last of them the call fails.")
+
+
+def test_the_explorer_says_so_where_a_choice_has_no_part_in_the_call():
+    explorer = DispatchExplorer()
+    explorer.operator.value = "torch.ones(2, 2)"
+    before = explorer.view.svg
+    explorer.tensor.value = "meta"
+    assert explorer.view.svg == before
+    assert "The call gets no tensor, so what x is changes nothing." in explorer.view.status
+    explorer.tensor.value, explorer.mode.value = "int64", "torch.func.grad"
+    assert explorer.view.status == "No key is drawn: the call never gets to the dispatcher."
+    assert "torch refuses" in explorer.view.svg
 
 
 def test_modes_around_the_explorer_do_not_reach_it():

@@ -320,6 +320,35 @@ def path(keys, included, excluded, order, table):
 
 
 # %% tags=["5.1", "wrong"]
+# A name that is not in the table is passed over at every key of your path, and the call is never
+# refused. No entry is not a fallthrough: there the path ends with "refused".
+def path(keys, included, excluded, order, table):
+    tried, ran = (keys | included) - excluded, []
+    for key in order:
+        if key in tried or key == "Undefined":
+            if table.get(key, "fallthrough") != "fallthrough":
+                ran.append(key)
+            if table.get(key) in ("kernel", "composite"):
+                return ran
+    return ran
+
+
+# %% tags=["5.1", "wrong"]
+# Only what the thread includes has lost what it excludes: in Python - binds tighter than |. Write
+# (keys | included) - excluded.
+def path(keys, included, excluded, order, table):
+    tried, ran = keys | included - excluded, []
+    for key in order:
+        if key in tried or key == "Undefined":
+            if key not in table:
+                return [*ran, "refused"]
+            if table[key] != "fallthrough":
+                ran.append(key)
+            if table[key] in ("kernel", "composite"):
+                return ran
+
+
+# %% tags=["5.1", "wrong"]
 # With no tensor among the arguments no key is left, and you give up. The last key that is tried is
 # Undefined: cat has a kernel there.
 def path(keys, included, excluded, order, table):
@@ -364,8 +393,9 @@ def path(keys, included, excluded, order, table):
 # whenever you get that far.
 
 # %% [markdown] tags=["5.1", "afterword"]
-# No dtype and no `requires_grad` has led the way: the layer of autograd runs for every tensor, and
-# looks at the flag only then. `no_grad` has changed no path at all, `inference_mode` has.
+# No dtype and no `requires_grad` has led the way: the layer of autograd runs for every ordinary
+# tensor, and looks at the flag only then; for an inference tensor it does not run. `no_grad` has
+# changed no path at all, `inference_mode` has.
 
 # %% tags=["5.2", "about"]
 title = "A log of a training step"
@@ -376,9 +406,10 @@ minutes = 12
 points = 3
 
 # %% [markdown] tags=["5.2", "statement"]
-# A `TorchDispatchMode` is called for every operator below autograd, in the forward pass, in the
-# backward pass and in the optimizer's step. Write one that keeps a log. After
-# `with StepLog() as log: …`
+# A `TorchDispatchMode` is a context manager. While it is entered, torch calls its method
+# `__torch_dispatch__` instead of each operator below autograd: in the forward pass, in the backward
+# pass and in the optimizer's step. The method runs the operator itself and returns its result. (The
+# `count` of this course works so.) Write a mode that keeps a log. After `with StepLog() as log: …`
 #
 # - `log.calls` is a dict: how often each operator ran, by its full name, `str(op)`, such as
 #   `"aten.add.Tensor"`;
@@ -704,7 +735,6 @@ core = True
 difficulty = 2
 minutes = 14
 points = 4
-judge = "insidetorch.learn.judges.bytes_within_budget"
 
 # %% [markdown] tags=["5.3", "statement"]
 # Where memory is the limit, the bytes that operators move decide. Rewrite the three functions so
@@ -764,6 +794,7 @@ def energy(x, y, w):
 # %% tags=["5.3", "check"]
 import threading
 
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from insidetorch import trace
@@ -807,6 +838,21 @@ class Known(TorchDispatchMode):
         return out
 
 
+# What takes values out of a tensor, or its memory, past the operators, so that Python can compute.
+leaving = ("tolist", "numpy", "item", "data_ptr", "storage", "untyped_storage", "__array__")
+leaving += ("__dlpack__", "__float__", "__int__", "__index__")
+
+
+class Leaving(TorchFunctionMode):
+    """Were values taken out of a tensor?"""
+
+    taken = False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        self.taken |= getattr(fn, "__name__", "") in leaving
+        return fn(*args, **(kwargs or {}))
+
+
 def runs_without_values(fn, given, sizes):
     """On the device meta there is nothing to read a number from."""
     try:
@@ -817,18 +863,17 @@ def runs_without_values(fn, given, sizes):
     return out.device.type == "meta" and out.shape == sizes
 
 
-def seen_of(result, moved, budget, *, unchanged=True, recorded=True, without_values=True):
+def seen_of(result, moved, limit, *, unchanged=True, recorded=True, without_values=True):
     return {
         "result": result.clone(memory_format=torch.contiguous_format),
         "given tensors unchanged": unchanged,
         "by recorded operators": recorded,
         "runs without values": without_values,
-        "bytes moved": moved,
-        "budget": budget,
+        "bytes moved": moved if moved > limit else f"no more than the {limit} that are allowed",
     }
 
 
-def budget_of(name, given, result):
+def limit_of(name, given, result):
     if name.startswith("energy"):
         return 20 * given[0].numel() + 16
     tensors = [t for t in given if isinstance(t, torch.Tensor)]
@@ -843,18 +888,19 @@ def watch_bytes(name):
     # What runs in another thread is not seen, so that none may run.
     threading.setprofile(lambda *_: threads.append("started"))
     try:
-        with Known(tensors) as known:
+        with Known(tensors) as known, Leaving() as leaves:
             ran = trace(lambda: found.append(fn(*given)))
     finally:
         threading.setprofile(profile)
     (result,) = found
     strange = known.strange or not known.has(result) or ran.parts_unseen or threads
     # Numbers that were read in another way have come past the operators.
-    strange = strange or ran.read < sum(t.untyped_storage().nbytes() for t in tensors)
+    held = sum(t.untyped_storage().nbytes() for t in tensors)
+    strange = strange or leaves.taken or ran.read < held
     return seen_of(
         result,
         ran.moved,
-        budget_of(name, given, result),
+        limit_of(name, given, result),
         unchanged=before == [t.tolist() for t in tensors],
         recorded=not strange,
         without_values=runs_without_values(fn, given, result.shape),
@@ -869,8 +915,7 @@ def by_formula(name):
         result = torch.einsum("bnd,bmd->bnm", first, second) * scale[0] + third
     else:
         result = ((first - second).square() * third / 2).sum()
-    budget = budget_of(name, given, result)
-    return seen_of(result, budget - (4 if name.startswith("energy") else 16), budget)
+    return seen_of(result, 0, limit_of(name, given, result))
 
 
 check("5.3", watch_bytes, [(name,) for name in inputs], torch_says=by_formula)
@@ -959,12 +1004,23 @@ def energy(x, y, w):
 
 
 # %% tags=["5.3", "wrong"]
-# blend computes where nobody counts: in NumPy, in another thread, or where the operators of torch
-# are not seen one by one. The bytes are moved all the same.
+# blend computes where nobody counts: in NumPy, in plain Python, in another thread, or where the
+# operators of torch are not seen one by one. The bytes are moved all the same.
 def blend(a, b, t):
     if a.device.type == "meta":
         return torch.lerp(a, b, t)
     return torch.from_numpy(((1 - t) * a.numpy() + t * b.numpy()).astype("float32"))
+
+
+# %% tags=["5.3", "wrong"]
+# energy adds up in plain Python what it takes out of its tensors. Operators that only read them
+# besides do not help: every number of the result is to come through operators.
+def energy(x, y, w):
+    if x.device.type == "meta":
+        return (w * (x - y) ** 2).sum()
+    torch.dot(x.flatten(), y.flatten()), w.sum()
+    rows = zip(*(t.flatten().tolist() for t in (x, y, w)), strict=True)
+    return torch.tensor(sum(0.5 * c * (a - b) ** 2 for a, b, c in rows))
 
 
 # %% [markdown] tags=["5.3", "hint"]
@@ -1091,13 +1147,19 @@ def watch_swish(sizes, needed):
         return "no autograd.Function"
     inputs, holds = swish_inputs(sizes, needed), {"raise_exception": False, "fast_mode": True}
     node = Swish.apply(*inputs).grad_fn
+    # What forward computed and kept spoils the rest, so that it is all there is to say.
+    kept = kept_by(node, inputs)
+    if "another tensor" in kept:
+        return "a third tensor is saved"
+    if "an attribute" in kept and len(kept) > 2:
+        return "a third tensor in an attribute"
     returned = Swish.backward(node, torch.ones(sizes).double())
     return {
         **derivatives(Swish.apply, sizes, needed),
         "gradcheck": tried(lambda: gradcheck(Swish.apply, inputs, **holds)),
         "gradgradcheck": tried(lambda: gradgradcheck(Swish.apply, inputs, **holds)),
         "sizes returned": [None if g is None else list(g.shape) for g in returned],
-        "kept": kept_by(node, inputs),
+        "kept": kept,
     }
 
 
@@ -1117,9 +1179,9 @@ check("5.4", watch_swish, cases, torch_says=expression_says)
 
 
 # %% tags=["5.4", "wrong"]
-# The first derivatives are right, the second ones are not. forward records nothing, so the sigmoid
-# that you saved there is a constant to whoever differentiates backward. Save the inputs and compute
-# it again: then it has a history.
+# You save a tensor that is no input. forward records nothing, so what it computes, such as the
+# sigmoid, is a constant to whoever differentiates backward: second derivatives lose a part. Save
+# the inputs and compute it again: then it has a history.
 class Swish(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, beta):
@@ -1140,8 +1202,9 @@ class Swish(torch.autograd.Function):
 
 
 # %% tags=["5.4", "wrong"]
-# The sigmoid in an attribute of ctx is a constant, as it is in save_for_backward: the second
-# derivatives are wrong. Compute it again in backward.
+# You keep a tensor in an attribute of ctx. What forward computes, such as the sigmoid, is a
+# constant there, as it is in save_for_backward: second derivatives lose a part. Save the two inputs
+# with save_for_backward, and compute it again in backward.
 class Swish(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, beta):
@@ -1356,8 +1419,10 @@ class Swish:
 
 # %% [markdown] tags=["5.4", "afterword"]
 # `gradcheck` alone would have passed the saved sigmoid. Where second derivatives matter, as in a
-# gradient penalty, `gradgradcheck` is the test; where they do not, `once_differentiable` says so
-# with an error instead of a wrong number.
+# gradient penalty, `gradgradcheck` is the test. Where they do not, `once_differentiable` forbids
+# them, though not always with an error: there is one if the gradient that backward gets has a
+# history itself; else the result is a constant, and a second derivative lacks its part without a
+# word.
 
 # %% tags=["5.5", "about"]
 title = "Five backwards that are wrong"
@@ -1853,6 +1918,17 @@ def without_values(operator, x):
     return [list(out.shape), out.dtype]
 
 
+def with_one_more(operator, x):
+    """The result while log_cosh_rows gives 1 more than it should."""
+    given = log_cosh_rows
+    names = globals()
+    names["log_cosh_rows"] = lambda values, sharpness: given(values, sharpness) + 1
+    try:
+        return operator(x.clone(), 1.5)
+    finally:
+        names["log_cosh_rows"] = given
+
+
 def watch_operator(sizes, dtype, transposed):
     operator, x = make_operator(), rows(sizes, dtype)
     if not (isinstance(operator, CustomOpDef) and operator._qualname == "course56::log_cosh_rows"):
@@ -1863,6 +1939,7 @@ def watch_operator(sizes, dtype, transposed):
     tests = opcheck(operator, (x.clone().requires_grad_(), 1.5), raise_exception=False)
     return {
         "result": out,
+        "result if log_cosh_rows gave 1 more": with_one_more(operator, x),
         "x unchanged": x.tolist() == before,
         "without values": attempted(lambda: without_values(operator, x)),
         "opcheck": {name: "success" if it == "SUCCESS" else "failed" for name, it in tests.items()},
@@ -1880,6 +1957,7 @@ def formula_says(sizes, dtype, transposed):
     tests = ["schema", "autograd_registration", "faketensor", "aot_dispatch_dynamic"]
     return {
         "result": formula(x, 1.5),
+        "result if log_cosh_rows gave 1 more": formula(x, 1.5) + 1,
         "x unchanged": True,
         "without values": [list(x.shape[:-1]), dtype],
         "opcheck": {f"test_{name}": "success" for name in tests},
@@ -2096,6 +2174,30 @@ def make_operator():
 
 
 # %% tags=["5.6", "wrong"]
+# The operator does not compute by log_cosh_rows. Operators of torch would need no custom one: bring
+# what that function gives back with torch.from_numpy.
+def make_operator():
+    @torch.library.custom_op("course56::log_cosh_rows", mutates_args=())
+    def operator(x: torch.Tensor, sharpness: float) -> torch.Tensor:
+        return torch.cosh(sharpness * x).log().sum(-1)
+
+    @operator.register_fake
+    def sizes(x, sharpness):
+        return x.new_empty(x.shape[:-1])
+
+    def remember(ctx, inputs, output):
+        x, ctx.sharpness = inputs
+        ctx.save_for_backward(x)
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad.unsqueeze(-1) * ctx.sharpness * torch.tanh(ctx.sharpness * x), None
+
+    operator.register_autograd(backward, setup_context=remember)
+    return operator
+
+
+# %% tags=["5.6", "wrong"]
 # A function that calls NumPy is no operator: the dispatcher knows nothing of it.
 def make_operator():
     def operator(x, sharpness):
@@ -2139,9 +2241,10 @@ points = 3
 #
 # - `forward(x, rate)` returns what it returned, for a `rate` that may be a tensor without
 #   dimensions. It need not print.
-# - `run_batches(compiled, batches)` returns the list of results, and prints the same lines in the
-#   same order as before. `compiled` is `torch.compile(forward, backend=…)`; call it once for each
-#   batch. All batches of a list have the same size.
+# - `run_batches(compiled, batches)` returns the list of the tensors that `compiled` returns, and
+#   prints the same lines in the same order as before. `compiled` is
+#   `torch.compile(forward, backend=…)`; call it once for each batch. All batches of a list have the
+#   same size.
 #
 # **Done when** the backend of the check, which only counts, gets one graph for all batches of a
 # list and runs it once for each; and `torch.compile(forward, fullgraph=True)`, which refuses a
@@ -2224,13 +2327,21 @@ def alone(x):
 
 def watch_compile(lists):
     batches, backend, printed = [torch.tensor(one) for one in lists], Counting(), StringIO()
+    returned = []
+
+    def compiled(*args, **kwargs):
+        returned.append(whole(*args, **kwargs))
+        return returned[-1]
+
     torch.compiler.reset()
+    whole = torch.compile(unwrap(forward), backend=backend)
     logging.disable(logging.WARNING)  # torch tells at length about each break
     try:
         with redirect_stdout(printed):
-            results = run_batches(torch.compile(unwrap(forward), backend=backend), batches)
+            results = run_batches(compiled, batches)
         return {
             "results": [digits(y) for y in results],
+            "returned by compiled": [any(y is one for one in returned) for y in results],
             "printed": printed.getvalue().splitlines(),
             "graphs compiled": backend.graphs,
             "graphs run": backend.runs,
@@ -2252,6 +2363,7 @@ def without_compiler(lists):
     alone = digits(torch.tanh((x - x.mean().clamp(min=0)) * 0.5))
     return {
         "results": results,
+        "returned by compiled": [True] * len(lists),
         "printed": printed,
         "graphs compiled": 1,
         "graphs run": len(lists),
@@ -2359,6 +2471,20 @@ def run_batches(compiled, batches):
     results = []
     for number, x in enumerate(batches):
         y = forward(x, torch.tensor(1 / (1 + number)))
+        print(f"largest {y.max().item():.3f}")
+        results.append(y)
+    return results
+
+
+# %% tags=["5.7", "wrong"]
+# You call compiled, and keep what forward itself gives, so that each batch is computed twice. The
+# result is the tensor that compiled returns.
+def run_batches(compiled, batches):
+    results = []
+    for number, x in enumerate(batches):
+        rate = torch.tensor(1 / (1 + number))
+        compiled(x, rate)
+        y = forward(x, rate)
         print(f"largest {y.max().item():.3f}")
         results.append(y)
     return results

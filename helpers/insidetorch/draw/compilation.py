@@ -83,7 +83,7 @@ def _remarks(found: Compilation) -> Iterator[str]:
             "Then torch's limit of recompiles was reached: a later call that fits no graph runs as "
             "written."
         )
-    yield from _way_out_of_recompiles(found.recompiles)
+    yield from _way_out_of_recompiles(found)
     if found.breaks:
         yield "With fullgraph=True torch raises at the first break instead."
     yield from (words for ended, words in _AROUND.items() if _breaks_by(found, ended))
@@ -104,12 +104,13 @@ def _remarks(found: Compilation) -> Iterator[str]:
         yield found.skipped
 
 
-def _way_out_of_recompiles(recompiles: tuple[Recompile, ...]) -> Iterator[str]:
-    guards = [one.guard for one in recompiles]
+def _way_out_of_recompiles(found: Compilation) -> Iterator[str]:
+    guards = [one.guard for one in found.recompiles]
     if any("size mismatch" in guard for guard in guards):
         yield "With dynamic=True one graph fits all sizes, where the function allows it."
-    names = [found[1] for guard in guards if (found := _NUMBER.search(guard))]
-    if any(name.startswith("self.") or names.count(name) > 1 for name in names):
+    names = [number[1] for guard in guards if (number := _NUMBER.search(guard))]
+    fixed = found.dynamic is False
+    if any(fixed or name.startswith("self.") or names.count(name) > 1 for name in names):
         yield (
             "A Python number is a constant in a graph, guarded by equality. One that changes from "
             "call to call belongs in a tensor."

@@ -58,6 +58,12 @@ def _reasons(failure: Failure) -> Iterator[str]:
     if failure.key:
         yield _no_kernel(failure)
         yield _way_out(failure)
+    elif failure.without_fake:
+        yield (
+            f"{failure.without_fake} is a custom operator with no function that tells the sizes of "
+            "its result without values, as a meta tensor and torch.compile need it. What helps: "
+            "its register_fake."
+        )
     elif devices := _devices(failure):
         yield f"{devices} An operator takes tensors of one device, and numbers."
     elif failure.path is not None and failure.path.ran:
@@ -99,9 +105,11 @@ def _no_kernel(failure: Failure) -> str:
 
 
 def _way_out(failure: Failure) -> str:
-    register = f"register a kernel for {failure.key} with torch.library"
+    inner = f"of {failure.inner} " if failure.inner else ""
+    register = f"register a kernel {inner}for {failure.key} with torch.library"
     if failure.key == "Meta":
-        register = "register one for tensors without values with torch.library.register_fake"
+        one = f"a kernel {inner}" if inner else "one "
+        register = f"register {one}for tensors without values with torch.library.register_fake"
     if not failure.convert:
         return f"What helps: {register}."
     ways = " and ".join(f".{way}()" for way in failure.convert)

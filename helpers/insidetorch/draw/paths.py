@@ -18,11 +18,30 @@ _LINE = 15
 
 def path_sentence(path: DispatchPath) -> str:
     """Where something runs, and why the call fails if it does."""
-    if path.refusal:
+    keeps = next((k + 1 for k, step in enumerate(path.steps) if step.may_keep), len(path.steps))
+    first, later = (
+        [step.key for step in part if step.runs]
+        for part in (path.steps[:keeps], path.steps[keeps:])
+    )
+    if path.refusal and keeps == len(path.steps):
         return f"{path.operator}: {path.refusal}"
     let_through = [step.key for step in path.steps if step.holds == FALLTHROUGH]
-    text = f"{path.operator} runs at {_names(path.ran)}"
+    text = f"{path.operator} runs at {_names(first)}"
+    if path.refusal:
+        return f"{text}. If the code there passes the call on: {path.refusal}"
+    if later:
+        text += f", and at {_names(later)} if the code there passes the call on"
     return f"{text}; {_names(let_through)} let it through." if let_through else f"{text}."
+
+
+def path_tally(path: DispatchPath) -> str:
+    """How many keys are drawn, and at how many of them something runs; why none is drawn."""
+    if not path.steps:
+        return "No key is drawn: the call never gets to the dispatcher."
+    tried = f"Keys tried: {len(path.steps)}"
+    if path.refusal:
+        return f"{tried}; at the last of them the call fails."
+    return f"{tried}; keys at which something runs: {len(path.ran)}."
 
 
 def path_text(path: DispatchPath) -> str:

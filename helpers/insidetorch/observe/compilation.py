@@ -54,7 +54,7 @@ def compilation_of(
     calls = calls or ((),)
     with private_compile.apart() as notes:
         plain = private_compile.uncompiled(fn)
-        watch = _Watch(backend, notes)
+        watch = _Watch(backend, notes, dynamic)
         compiled = torch.compile(
             _alone(plain), backend=watch, dynamic=dynamic, isolate_recompiles=True
         )
@@ -123,9 +123,9 @@ def _hindrance() -> str:
 class _Watch:
     """The backend that is given to torch.compile: notes each graph, and hands it on."""
 
-    def __init__(self, backend: str, notes: deque) -> None:
+    def __init__(self, backend: str, notes: deque, dynamic: bool | None) -> None:
         self.generator = private_inductor.CodeGenerator() if backend == "inductor" else None
-        self.notes = notes
+        self.notes, self.dynamic = notes, dynamic
         self.graphs: list[CompiledGraph] = []
         self.recompiles: list[Recompile] = []
         self.calls = 0
@@ -139,7 +139,8 @@ class _Watch:
         ended_by, place = "", None
         if reason.graph_break:
             ended_by, place = break_text(reason.reason), place_of_break(reason.user_stack)
-        self.graphs.append(CompiledGraph(tuple(operators), ended_by, place, views, aten))
+        if operators or ended_by:  # else it only leaves a block, such as that of torch.no_grad
+            self.graphs.append(CompiledGraph(tuple(operators), ended_by, place, views, aten))
         backend = self.generator or private_inductor.run_by_operators
         return backend(gm, inputs)
 
@@ -189,6 +190,7 @@ class _Watch:
             backend="aot_eager" if by_operators else "inductor",
             skipped=skipped,
             gave_up=self.gave_up,
+            dynamic=self.dynamic,
             was_compiled=was_compiled,
         )
 

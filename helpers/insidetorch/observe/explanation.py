@@ -10,7 +10,7 @@ from traceback import walk_tb
 
 from ..records import DispatchPath, Explanation, Failure, Place
 from . import private, private_nodes
-from .failures import arguments, lacking_formula, lacking_kernel, would_run
+from .failures import arguments, lacking_fake, lacking_formula, lacking_kernel, would_run
 from .operators import operator_of
 from .paths import path_of
 from .places import is_users, place_of
@@ -96,7 +96,9 @@ def _failure(error: Exception, watch: _Watch) -> Failure:
         overload, given = operator_of(stopped.overload, stopped.args, stopped.kwargs)
         with private.unseen():
             told["arguments"] = tuple(arguments(given))
-            told |= (lacking := lacking_kernel(stopped.error, overload, given, stopped.path))
+            lacking = lacking_fake(stopped.error)
+            lacking |= lacking_kernel(stopped.error, overload, given, stopped.path)
+            told |= lacking
         told |= would_run(stopped.error, overload, given, lacks_kernel=bool(lacking))
     return Failure(**told)
 

@@ -18,6 +18,7 @@ from .trials import Trials
 
 _MANY = 10_000
 _NO_KERNEL = re.compile(r"Could not run '(\w+)::(\w+)\.?(\w*)' with arguments from the '(\w+)'")
+_NO_FAKE = re.compile(r"There was no fake impl registered for <CustomOpDef\((\w+)::(\w+)\)>")
 _NO_FORMULA = re.compile(r"Trying to backward through (\w+\.\w+)\.(\w+) but no autograd formula")
 _WRONG_NUMBER = re.compile(
     r"function GeneratedBackwardFor_(\w+)Backward returned an incorrect number of gradients "
@@ -45,7 +46,8 @@ def lacking_kernel(
         space, name, inner, backend = found.groups()
         lacking = getattr(getattr(getattr(torch.ops, space), name), inner or "default")
         brought = private_dispatch.in_order(_keys(tensors(given)))
-        key = next((k for k in brought if private_dispatch.backend_name(k) == backend), backend)
+        known = (*brought, "PrivateUse1")  # which a factory is asked for, and no tensor brings
+        key = next((k for k in known if private_dispatch.backend_name(k) == backend), backend)
     table = private_dispatch.table(lacking)
     name = str(lacking).split(".")[1]
     has_namesake = key.startswith("Quantized") and hasattr(torch.ops.quantized, name)
@@ -56,6 +58,12 @@ def lacking_kernel(
         "backends": tuple(k for k in table if _runs(k, holds(table, k))),
         "namesake": f"torch.ops.quantized.{name}" if has_namesake else "",
     }
+
+
+def lacking_fake(error: Exception) -> dict[str, object]:
+    """Which custom operator does not know its result's sizes, as a field of a `Failure`."""
+    found = _NO_FAKE.search(str(error))
+    return {"without_fake": f"{found[1]}.{found[2]}"} if found else {}
 
 
 def would_run(

@@ -71,7 +71,7 @@ def fusion_of(
         fused_way = _fused(written, fns["as written"], rows, ran["as written"][1])
         if not fused_way.skipped:
             ready["compiled"] = torch.compile(fns["as written"], dynamic=False)
-    ratios = _ratios(ready, rows) if measured else {}
+    ratios = _ratios(codes | {"compiled": written}, ready, rows) if measured else {}
     results = [result for _, result in ran.values()]
     return Fusion(
         sizes=(rows, COLUMNS),
@@ -111,17 +111,33 @@ def _run(code: str, fn: Callable[..., object], rows: int) -> tuple[Trace, object
         with torch.no_grad():
             found = trace(lambda: kept.append(fn(*given)))
     except Exception as error:
-        first = str(error).partition("\n")[0]
-        raise ValueError(
-            f"The expression {code!r} was asked on tensors of sizes ({rows}, {COLUMNS}). It raised "
-            f"{type(error).__name__}: {first}. Use a, b, c, w, torch, F and math."
+        raise _refused(
+            code, rows, f"It raised {_first_line(error)}. Use a, b, c, w, torch, F and math."
         ) from None
     return found, kept[0]
 
 
+def _refused(code: str, rows: int, why: str) -> ValueError:
+    asked = f"The expression {code!r} was asked on tensors of sizes ({rows}, {COLUMNS})."
+    return ValueError(f"{asked} {why}")
+
+
+def _first_line(error: Exception) -> str:
+    first = str(error).partition("\n")[0].removesuffix(".")
+    return f"{type(error).__name__}: {first}"
+
+
 def _fused(code: str, fn: Callable[..., object], rows: int, result: object) -> FusedWay:
-    with torch.no_grad():
-        found = compilation_of(fn, tensors(rows))
+    try:
+        with torch.no_grad():
+            found = compilation_of(fn, tensors(rows))
+    except Exception as error:
+        raise _refused(
+            code,
+            rows,
+            f"It runs as it is, but compiled it raised {_first_line(error)}. Look at it without "
+            "the compiler, or write it in another way.",
+        ) from None
     named = {node.id for node in ast.walk(ast.parse(code.strip())) if isinstance(node, ast.Name)}
     given = [t for name, t in zip("abcw", tensors(rows), strict=True) if name in named]
     moved = sum(t.nbytes for t in (*given, *operands(result)))
@@ -133,12 +149,33 @@ def _fused(code: str, fn: Callable[..., object], rows: int, result: object) -> F
     )
 
 
-def _ratios(fns: dict[str, Callable[..., object]], rows: int) -> dict[str, float]:
+def _ratios(
+    codes: dict[str, str], fns: dict[str, Callable[..., object]], rows: int
+) -> dict[str, float]:
     """The shortest time of each other way, as a part of that of the first."""
-    given = {name: tensors(rows) for name in fns}
-    found = times({name: lambda f=fn, g=given[name]: f(*g) for name, fn in fns.items()}, rounds=20)
+    calls = {name: _repeated(codes[name], fn, rows) for name, fn in fns.items()}
+    found = times(calls, rounds=20)
     first = found.pop("as written")
     return {name: value / first for name, value in found.items()}
+
+
+def _repeated(code: str, fn: Callable[..., object], rows: int) -> Callable[[], object]:
+    """A call that can be made again and again, always on the same tensors."""
+    given = tensors(rows)
+
+    def call() -> object:
+        try:
+            return fn(*given)
+        except Exception as error:
+            raise _refused(
+                code,
+                rows,
+                f"It ran once, but measured again and again on the same tensors it raised "
+                f"{_first_line(error)}. Write one that leaves their sizes as they are, or do not "
+                "measure it.",
+            ) from None
+
+    return call
 
 
 def _difference(first: object, second: object) -> str:

@@ -80,12 +80,31 @@ def _as_operator(
     bound = getattr(fn, "__self__", None)
     args = (bound, *args) if isinstance(bound, torch.Tensor) else tuple(args)
     kwargs = {_SPELLINGS.get(k, k): v for k, v in kwargs.items() if k not in _OF_PYTHON}
+    if getattr(fn, "__name__", "") == "to":
+        args, kwargs = _as_to(args, kwargs)
     start = len(args)
     while start and isinstance(args[start - 1], int) and not isinstance(args[start - 1], bool):
         start -= 1
     packed = (*args[:start], list(args[start:]))
     if start < len(args) and not _takes(packet, args, kwargs) and _takes(packet, packed, kwargs):
         return packed, kwargs
+    return args, kwargs
+
+
+def _as_to(
+    args: tuple[object, ...], kwargs: dict[str, object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """`x.to(…)` as torch hands it on: a device alone by name, a tensor as its device and dtype.
+
+    Source: tools/autograd/templates/python_variable_methods.cpp, THPVariable_to (2.13).
+    """
+    first, *rest = args[1:] or (None,)
+    if isinstance(first, torch.Tensor):
+        return (args[0], first.device, first.dtype, *rest), kwargs
+    has_dtype = bool(rest and rest[0]) or kwargs.get("dtype") is not None
+    if isinstance(first, (str, torch.device)) and not has_dtype:
+        names = ("device", "dtype", "non_blocking", "copy")
+        return args[:1], dict(zip(names, args[1:], strict=False)) | kwargs
     return args, kwargs
 
 

@@ -45,6 +45,7 @@ class Compilation:
     where there are none for that reason: a loop over the data each, since a loop is what operators
     share when they are fused. `code` is the source; in C++ a function may hold several loops.
     `gave_up` says that the limit of recompiles was reached, so that later calls ran as written.
+    `dynamic` is what torch.compile was given: with False, numbers and sizes stay constants.
     `was_compiled` says that the function was the result of torch.compile, and was looked at as it
     was before.
     """
@@ -58,6 +59,7 @@ class Compilation:
     backend: str = "inductor"
     skipped: str = ""
     gave_up: bool = False
+    dynamic: bool | None = None
     was_compiled: bool = False
 
     @property

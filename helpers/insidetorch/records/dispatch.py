@@ -32,6 +32,11 @@ class KeyStep:
     def runs(self) -> bool:
         return self.holds not in (FALLTHROUGH, MISSING)
 
+    @property
+    def may_keep(self) -> bool:
+        """Does the operator's own code for autograd run here, which need not pass the call on?"""
+        return self.holds == KERNEL and self.key.startswith("Autograd")
+
     def __str__(self) -> str:
         return f"{self.key}: {self.holds}"
 

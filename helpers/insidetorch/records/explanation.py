@@ -52,6 +52,7 @@ class Failure:
     keys of this machine that have a kernel. `changes` were tried, on `stand_ins` of a few
     elements where the arguments are large. `convert` are the methods that leave the layout or
     the device, tried or not; `namesake` is an operator of the same name for quantised tensors.
+    `without_fake` is a custom operator that cannot tell its result's sizes without values.
 
     `backward_of` is a custom operator whose backward failed, `called` its line; its formula
     returned `returned` gradients for `needed` arguments, or is missing where these are 0.
@@ -70,6 +71,7 @@ class Failure:
     backends: tuple[str, ...] = ()
     convert: tuple[str, ...] = ()
     namesake: str = ""
+    without_fake: str = ""
     changes: tuple[Change, ...] = ()
     stand_ins: bool = False
     backward_of: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipywidgets
 
+from ..draw.paths import path_tally
 from ..observe.path_presets import MODES, OPERATORS, TENSORS, preset_path
 from ..records import DispatchPath
 from .explorer import Explorer
@@ -13,7 +14,8 @@ from .show import Picture, picture_of
 class DispatchExplorer(Explorer):
     """Choose an operator, what `x` is and a mode: the keys that the call tries, read from torch.
 
-    A key with a solid border runs something, a dotted one lets the call through.
+    A key with a solid border runs something, a dotted one lets the call through. The line below
+    counts them, and says so where `x` has no part in the call.
 
     >>> explorer = DispatchExplorer()
     >>> explorer.mode.value = "inference_mode"
@@ -38,3 +40,10 @@ class DispatchExplorer(Explorer):
     def picture(self, *, live: bool) -> Picture:
         """The rows of the chosen call."""
         return picture_of(self.path, live=live)
+
+    def _live(self) -> tuple[str, str]:
+        path = self.path
+        status = path_tally(path)
+        if path.steps and not path.argument_keys:
+            status += " The call gets no tensor, so what x is changes nothing."
+        return picture_of(path, live=True).svg, status

@@ -67,14 +67,20 @@ class FusionLab(Explorer):
         asked = (self.written.value, self.instead.value, self.rows.value)
         asked += (self._fused, self._measured)
         if self._last is None or self._last[0] != asked:
+            self._last = None  # what fails leaves nothing behind
             written, instead, rows, fused, measured = asked
             found = fusion_of(written, instead, rows=rows, fused=fused, measured=measured)
             self._last = asked, found
         return self._last[1]
 
     def picture(self, *, live: bool) -> Picture:
-        """A row of boxes for each way."""
-        return picture_of(self.fusion, live=live)
+        """A row of boxes for each way; saved, what cannot be computed is a sentence."""
+        try:
+            return picture_of(self.fusion, live=live)
+        except ValueError as error:
+            if live:  # the picture before stays, and the line below it says why
+                raise
+            return Picture("", str(error), str(error))
 
     def _on_preset(self, change: dict) -> None:
         if not change["new"]:
