@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from insidetorch.learn.judges import bytes_within_budget, witnesses_of_loops
+from insidetorch.learn.judges import witnesses_of_loops
 
 RIGHT = {"batch": [1, 0.5], "steps": [-2.0, -0.75], "weight": 0.6875}
 
@@ -56,22 +56,3 @@ def test_an_answer_that_raised_is_left_as_it_is():
 
 def test_no_loop_named_is_no_loop_judged():
     assert witnesses_of_loops([{}]) == {}
-
-
-def run(moved, **others):
-    """What a check sees of a function that may move 48 bytes."""
-    return {"result": [1, 2], "bytes moved": moved, "budget": 48, **others}
-
-
-def test_any_number_of_bytes_within_the_budget_is_as_good():
-    assert bytes_within_budget([run(48)]) == bytes_within_budget([run(12)])
-
-
-@pytest.mark.parametrize("other", [run(49), run(True), run("12"), run(12, result=[1, 3])])
-def test_more_bytes_no_count_of_bytes_and_another_result_are_told_apart(other):
-    assert bytes_within_budget([other]) != bytes_within_budget([run(12)])
-
-
-def test_a_function_that_raised_is_left_as_it_is():
-    seen = [{"error": "ValueError"}, run(12)]
-    assert bytes_within_budget(seen)[0] == {"error": "ValueError"}

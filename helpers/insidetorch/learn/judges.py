@@ -125,19 +125,6 @@ def _close(numbers: list[object], wanted: list[float]) -> bool:
     )
 
 
-def bytes_within_budget(seen: object) -> object:
-    """Judge functions by the bytes that they move: any number within the budget is as good.
-
-    Of each run the check has seen what came out, the `bytes moved` and the `budget`. More bytes
-    than that are left as they are, and so is a run that raised an error.
-
-    >>> run = {"result": 1.5, "bytes moved": 40, "budget": 48}
-    >>> bytes_within_budget([run, {**run, "bytes moved": 50}])
-    [{'result': 1.5, 'bytes moved': 'within the budget'}, {'result': 1.5, 'bytes moved': 50}]
-    """
-    return [_within(run) if isinstance(run, dict) and "budget" in run else run for run in seen]
-
-
 def _within(run: dict) -> dict:
     moved, budget = run["bytes moved"], run["budget"]
     within = type(moved) is int and moved <= budget
