@@ -28,6 +28,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "records": ({"indexing"}, set()),
     "observe": ({"records", "engine", "footprint", "eliding", "indexing"}, {"torch", "numpy"}),
     "draw": ({"records", "eliding", "indexing"}, {"matplotlib"}),
+    "doctor": ({"observe", "draw", "records"}, {"torch", "numpy"}),
     "widgets": (
         {"observe", "draw", "records"},
         {"torch", "ipywidgets", "anywidget", "traitlets"},

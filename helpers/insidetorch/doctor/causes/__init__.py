@@ -1,0 +1,52 @@
+"""The causes that the doctor knows. A new one is a function here, and its tests."""
+
+from __future__ import annotations
+
+from . import (
+    absent,
+    accumulation,
+    cuts,
+    dtypes,
+    errors,
+    functions,
+    leaks,
+    leaves,
+    nans,
+    optimizers,
+    scale,
+    shapes,
+    storage,
+    terms,
+    ties,
+    versions,
+    writes,
+    zeros,
+)
+
+ALL = (
+    versions.find,
+    errors.find,
+    dtypes.find,
+    cuts.find,
+    terms.find,
+    leaves.frozen,
+    absent.find,
+    leaves.non_leaves,
+    optimizers.find,
+    ties.find,
+    nans.find,
+    zeros.find,
+    functions.find,
+    versions.unseen_writes,
+    writes.overlaps,
+    writes.copies,
+    storage.aliases,
+    storage.slices,
+    writes.negative_strides,
+    leaks.running_sums,
+    leaks.kept,
+    shapes.broadcasts,
+    shapes.scrambled,
+    accumulation.find,
+    scale.find,
+)

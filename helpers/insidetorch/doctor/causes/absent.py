@@ -1,0 +1,177 @@
+"""Leaves that no pass reached, and whose values went into no loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import nn
+
+from ..calls import Call
+from ..escapes import LEAVING
+from ..finding import PROBLEM, Finding
+from ..passes import Pass
+from ..patient import Patient
+from ..stacks import Spot
+from ..values import DEAD, LIVE, Value
+from .common import in_frame_of, place
+from .modules import construction, made_module
+
+_ENTRIES = {"from_numpy", "tensor", "as_tensor", "asarray", "new_tensor"}
+_REDUCTION = "Expected to have finished reduction"
+_UNUSED = "Use it on the way to the loss, or take it out of the model."
+
+
+def find(patient: Patient) -> Iterator[Finding]:
+    """Values that left torch, results that were dropped, parts that never ran."""
+    losses = [one for one in patient.history.losses() if one.accumulate or one.error]
+    text = str(patient.error or "")
+    if not losses or (any(one.error for one in losses) and _REDUCTION not in text):
+        return
+    behind = {leaf for one in losses for cut in patient.cuts(one) for leaf in cut.leaves}
+    gone: dict[tuple, tuple[Finding, list[Value]]] = {}
+    for leaf in _candidates(patient):
+        if leaf in behind or not patient.missing(leaf):
+            continue
+        found = _escaped(patient, leaf, losses) or _dropped(patient, leaf, losses)
+        if found is not None:
+            gone.setdefault((found.kind, found.place), (found, []))[1].append(leaf)
+    for found, leaves in gone.values():
+        names = patient.names.listed(leaves)
+        yield Finding(
+            found.kind, found.severity, found.place, names,
+            found.message.replace("{names}", names), found.fix, found.weight,
+        )  # fmt: skip
+
+
+def _candidates(patient: Patient) -> list[Value]:
+    """Parameters that a pass should have reached: of models that it reached in part, or held."""
+    found: dict[Value, None] = {}
+    for root in patient.names.roots:
+        values = [patient.recorder.values.of(p) for p in root.parameters() if p.requires_grad]
+        if any(not patient.missing(v) for v in values) or patient.wanted.held & set(values):
+            found.update(dict.fromkeys(values))
+    found.update(dict.fromkeys(patient.asked))
+    return [v for v in found if v.leaf and patient.wanted.wants(v)]
+
+
+def _escaped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | None:
+    """Did its values leave torch, and others come in that the loss was made of?"""
+    entries = [
+        call for one in losses for call in patient.history.flow(one).calls
+        if call.name in _ENTRIES and all(how == DEAD for how in call.standing)
+    ]  # fmt: skip
+    if not entries:
+        return None
+    last = max(call.number for call in entries)
+    for call in descendants(leaf):
+        if call.name in LEAVING and call.number < last:
+            first = _first_cut(call)
+            return Finding(
+                "item_roundtrip", PROBLEM, place(first.spot), "",
+                "No gradient comes back to {names}: its values leave torch here as numbers or an "
+                "array, and the loss was computed from such values.",
+                "Do this step with torch's own functions, or write a torch.autograd.Function with "
+                "a backward of its own.",
+                weight=57,
+            )  # fmt: skip
+    return None
+
+
+def _first_cut(call: Call) -> Call:
+    """The first of the calls that take a value out of the graph before it leaves torch."""
+    while True:
+        value, how = call.inputs[0], call.standing[0]
+        if (
+            how != DEAD
+            or value.made is None
+            or value.made.name not in ("detach", "cpu", "data", "contiguous", "clone")
+        ):
+            return call
+        call = value.made
+
+
+def _dropped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | None:
+    before = max(one.at for one in losses)
+    calls = [c for c in leaf.readers if c.number <= before and c.name not in ("Parameter", "step")]
+    calls = [c for c in calls if LIVE in c.made and leaf not in c.changed]
+    if not calls:
+        return _never_ran(patient, leaf)
+    last = list(descendants(leaf))[-1]
+    spot = _where_siblings_go(patient, calls[-1], losses) or in_frame_of(
+        last.stack, losses[-1].stack
+    )
+    return Finding(
+        "unused_param", PROBLEM, place(spot), "",
+        "No gradient comes back to {names}: it was used, but the result goes into no loss. What "
+        "was computed beside it is taken up here, and this is not.",
+        _UNUSED, weight=50,
+    )  # fmt: skip
+
+
+def _where_siblings_go(patient: Patient, call: Call, losses: list[Pass]) -> Spot | None:
+    """Where the results of the same line go that did reach the loss."""
+    inside = [c for one in losses for c in patient.history.flow(one).calls]
+    for sibling in inside:
+        if sibling is call or sibling.spot != call.spot or sibling.name != call.name:
+            continue
+        for value in sibling.outputs:
+            for reader in value.readers:
+                if reader in inside and reader.spot != call.spot:
+                    return _frame_below(reader, call)
+    return None
+
+
+def _frame_below(reader: Call, call: Call) -> Spot | None:
+    """The line of the reader in the function that both come from."""
+    shared = {spot.code for spot in call.stack}
+    for k, spot in enumerate(reader.stack):
+        if spot.code in shared:
+            return reader.stack[k - 1] if k else spot
+    return reader.spot
+
+
+def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
+    t = leaf.tensor
+    owner = next(
+        (m for root in patient.names.roots for m in root.modules()
+         if any(p is t for p in m.parameters(recurse=False))), None,
+    )  # fmt: skip
+    if owner is None or (leaf not in patient.asked and _one_of_many(patient, owner)):
+        return None
+    event = made_module(patient, owner)
+    spot = construction(event, owner) if event is not None else None
+    if spot is None:
+        return None
+    return Finding(
+        "unused_param", PROBLEM, place(spot), "",
+        "No gradient comes back to {names}: it is declared here and was never used.",
+        _UNUSED, weight=50,
+    )  # fmt: skip
+
+
+def _one_of_many(patient: Patient, owner: nn.Module) -> bool:
+    """Is it one of several that are chosen from, of which others ran?"""
+    for root in patient.names.roots:
+        for parent in root.modules():
+            if isinstance(parent, (nn.ModuleList, nn.ModuleDict)):
+                parts = list(parent.children())
+                if any(m is owner for part in parts for m in part.modules()):
+                    return len(parts) > 1
+    return False
+
+
+def descendants(leaf: Value) -> Iterator[Call]:
+    """The calls that a value went into, directly or through others, in their order."""
+    found: dict[Call, None] = {}
+    waiting = list(leaf.readers)
+    while waiting:
+        call = waiting.pop()
+        if call in found or call.name in ("step", "autograd.grad"):
+            continue
+        found[call] = None
+        for value in call.outputs:
+            waiting += [r for r in value.readers if r.number > call.number]
+            if value in call.changed and value.memory is not None:
+                for other in value.memory.values:
+                    waiting += [r for r in other.readers if r.number > call.number]
+    yield from sorted(found, key=lambda call: call.number)

@@ -1,0 +1,114 @@
+"""History that is kept alive from step to step."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ...observe.holders import graph_holders
+from ...observe.places import place_of
+from ...records import Place
+from ..calls import Call
+from ..finding import PROBLEM, Finding
+from ..patient import Patient
+from ..stacks import Spot
+from ..values import LIVE
+from .common import files_of, place, tree_of
+
+_FEW = 8  # so many graphs of one line that are alive at the end are kept by something
+_SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "mul", "__mul__", "lerp", "cat", "stack",
+         "__sub__", "sub"}  # fmt: skip
+
+
+def running_sums(patient: Patient) -> Iterator[Finding]:
+    """A sum that goes on over steps and drags the graph of each with it."""
+    passes = patient.history.losses()
+    if len(passes) < 2:
+        return
+    used = {call for one in passes for call in patient.history.flow(one).calls}
+    counts: dict[Spot, list[Call]] = defaultdict(list)
+    for call in patient.history.calls:
+        if call in used or call.name not in _SUMS or call.spot is None or LIVE not in call.made:
+            continue
+        if any(_from_before(patient, value, how, call) for value, how in
+               zip(call.inputs, call.standing, strict=False)):  # fmt: skip
+            counts[call.spot].append(call)
+    for spot, calls in counts.items():
+        if len(calls) > 2:
+            yield Finding(
+                "graph_leak", PROBLEM, place(spot), "",
+                f"This line adds a tensor with its history to one that is kept, {len(calls)} "
+                "times: the graph of every step stays reachable.",
+                "Add the number: total += loss.item(), or loss.detach().",
+                weight=63,
+            )  # fmt: skip
+            return
+
+
+def _from_before(patient: Patient, value, how: int, call: Call) -> bool:
+    """Is it a result that an earlier pass has been through?"""
+    if how != LIVE or value.made is None:
+        return False
+    return any(value.made.number <= one.at < call.number for one in patient.history.losses())
+
+
+def kept(patient: Patient) -> Iterator[Finding]:
+    """Containers that hold many results with a graph, at the end of the run."""
+    alive: dict[tuple[Spot, str], list] = defaultdict(list)
+    for call in patient.history.calls:
+        for value, how in zip(call.outputs, call.made, strict=False):
+            if how == LIVE and value.made is call and call.spot is not None:
+                t = value.tensor
+                if t is not None and t.grad_fn is not None:
+                    alive[call.spot, call.name].append(value)
+    many = {key: values for key, values in alive.items() if len(values) >= _FEW}
+    if not many:
+        return
+    for holder in graph_holders(patient.namespace):
+        if holder.tensors < _FEW:
+            continue
+        where = _appended(patient, holder.path)
+        if where is None:
+            continue
+        yield Finding(
+            "graph_leak", PROBLEM, where, holder.path,
+            f"{holder.path} and {holder.tensors - 1} more beside it are kept with their graphs, "
+            f"which hold {holder.cost.nbytes:,} bytes of saved tensors now.",
+            "Keep .detach() or .item() of them, run what needs no gradient under torch.no_grad(), "
+            "and empty the list when it is done.",
+            weight=61,
+        )  # fmt: skip
+        return
+
+
+def _appended(patient: Patient, path: str) -> Place | None:
+    """The line that puts something into a container of this name."""
+    name = re.split(r"\[", path)[0].rpartition(".")[2]
+    for file in files_of(patient):
+        tree = tree_of(file)
+        for node in ast.walk(tree) if tree else ():
+            if _fills(node, name):
+                return place_of(file, node.lineno)
+    return None
+
+
+def _fills(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        held = node.func.value
+        return node.func.attr in ("append", "extend", "add", "insert", "appendleft") and (
+            _named(held) == name
+        )
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return any(isinstance(t, ast.Subscript) and _named(t.value) == name for t in targets) or (
+            isinstance(node, ast.AugAssign) and _named(node.target) == name
+        )
+    return False
+
+
+def _named(node: ast.AST) -> str:
+    if isinstance(node, ast.Subscript):
+        return _named(node.value)
+    return getattr(node, "id", getattr(node, "attr", ""))

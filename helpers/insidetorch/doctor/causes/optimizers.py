@@ -1,0 +1,148 @@
+"""What is trained and what the optimizer holds are two things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import nn
+
+from ..calls import Event
+from ..finding import PROBLEM, Finding
+from ..passes import FINE
+from ..patient import Patient
+from ..stacks import Spot
+from ..values import Value
+from .common import place
+from .modules import construction
+
+
+def find(patient: Patient) -> Iterator[Finding]:
+    """Parameters that get a gradient and are in no optimizer."""
+    made = patient.history.of("optimizer")
+    steps = patient.history.of("step")
+    if not made or not steps:
+        return
+    held = patient.wanted.held
+    outside = [v for v in _trained(patient) if v not in held]
+    if not outside:
+        return
+    names = patient.names.listed(outside)
+    for event in made:
+        if _holds_strangers(patient, event):
+            yield Finding(
+                "stale_optimizer", PROBLEM, place(event.stack[0]) if event.stack else None, names,
+                f"The optimizer that is made here holds parameters that the model no longer uses; "
+                f"{names} came later, and no step changes them.",
+                "Make the optimizer after the model has its final parameters.",
+                weight=72,
+            )  # fmt: skip
+            return
+    groups: dict[Spot | None, list[Value]] = {}
+    for value in outside:
+        for spot in [_culprit(patient, value, made)]:
+            if spot is not None:
+                groups.setdefault(spot, []).append(value)
+    for spot, values in groups.items():
+        names = patient.names.listed(values)
+        yield Finding(
+            "unregistered", PROBLEM, place(spot), names,
+            f"{names} gets a gradient, and no optimizer holds it: no step changes it.",
+            "Hand it to the optimizer; keep modules in a ModuleList or ModuleDict and tensors as "
+            "Parameters, so that .parameters() finds them.",
+            weight=68,
+        )  # fmt: skip
+
+
+def _trained(patient: Patient) -> list[Value]:
+    """The parameters, and leaves of the user's that are parts of modules, with a gradient."""
+    found = {}
+    for one in patient.history.passes:
+        if one.accumulate:
+            for value, state in one.leaves.items():
+                if state == FINE and isinstance(value.tensor, nn.Parameter):
+                    found[value] = None
+    return list(found)
+
+
+def _holds_strangers(patient: Patient, event: Event) -> bool:
+    """Does an optimizer hold a parameter that no call has read since it was made?"""
+    strangers = [
+        v for v in event.note["held"]
+        if patient.missing(v) and not any(c.number > event.at and c.name != "step"
+                                          for c in v.readers)
+    ]  # fmt: skip
+    return bool(strangers) and not any(_belongs(patient, v) for v in strangers)
+
+
+def _belongs(patient: Patient, value: Value) -> bool:
+    """Is it a parameter of a model that runs?"""
+    t = value.tensor
+    running = {id(ref()) for ref in patient.recorder.roots.values() if ref() is not None}
+    return any(
+        id(root) in running and any(p is t for p in root.parameters())
+        for root in patient.names.roots
+    )  # fmt: skip
+
+
+def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
+    """The line next to the gap."""
+    t = value.tensor
+    first = made[0]
+    collected = [
+        e for e in patient.history.of("parameters")
+        if e.at <= made[-1].at and e.stack and e.subject() is not None
+        and any(p is t for p in e.subject().parameters(recurse=True))
+        and not _is_in(patient, e.subject(), made)
+    ]  # fmt: skip
+    if collected:
+        return collected[-1].stack[0]
+    owner = _largest_owner(patient, t)
+    if owner is not None and not _reachable(patient, t):
+        event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
+        if event is not None:
+            return construction(event, owner)
+    if owner is None and value.made is not None and not _reachable(patient, t):
+        return value.made.spot
+    event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
+    if event is not None and event.at > first.at:
+        return construction(event, owner)
+    if _chosen(patient, t):
+        return None
+    return first.stack[0] if first.stack else None
+
+
+def _is_in(patient: Patient, module: nn.Module, made: list[Event]) -> bool:
+    """Is a part of this module's parameters in an optimizer: was it taken apart on purpose?"""
+    held = {id(v.tensor) for e in made for v in e.note["held"]}
+    return any(id(p) in held for p in module.parameters())
+
+
+def _reachable(patient: Patient, t) -> bool:
+    """Does the `.parameters()` of a model that has an optimizer find it, or is it a model's own?"""
+    return any(
+        any(p is t for p in root.parameters()) for root in patient.names.roots
+    )  # fmt: skip
+
+
+def _largest_owner(patient: Patient, t) -> nn.Module | None:
+    """The largest module that has it as a parameter."""
+    found, size = None, 0
+    for event in patient.history.of("module"):
+        module = event.subject()
+        if module is None:
+            continue
+        parameters = list(module.parameters())
+        if len(parameters) > size and any(p is t for p in parameters):
+            found, size = module, len(parameters)
+    return found
+
+
+def _chosen(patient: Patient, t) -> bool:
+    """Does an optimizer hold another part of the same model, so that this one was left out?"""
+    for root in patient.names.roots:
+        parameters = list(root.parameters())
+        if any(p is t for p in parameters):
+            held = {id(v.tensor) for v in patient.wanted.held}
+            if any(id(p) in held for p in parameters):
+                return True
+    return False

@@ -1,0 +1,87 @@
+"""Losses that are added up and do not count alike: your intent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..finding import Finding
+from ..passes import Pass
+from ..patient import Patient
+from .common import first_line, in_frame_of, note
+from .timeline import timeline
+
+
+def find(patient: Patient) -> Iterator[Finding]:
+    """Passes that are added up, each averaged over another number of elements."""
+    for group in _added_up(patient):
+        if len({first_line(one) for one in group}) > 1:
+            continue
+        counts = [_counted(patient, one) for one in group]
+        calls = [call for call, _ in counts if call is not None]
+        numbers = [n for _, n in counts]
+        if calls and None not in numbers and len(set(numbers)) > 1:
+            yield note(
+                "accum_scale", calls[0].spot,
+                f"{len(group)} losses are added up, and each is a mean over another number of "
+                f"elements ({', '.join(map(str, numbers[:4]))}): the small ones count too much.",
+                'Use reduction="sum", and divide by the number of elements of all passes.',
+                weight=30,
+            )  # fmt: skip
+            return
+        by = [_divided(one) for one in group]
+        if None not in by and set(by) != {float(len(group))} and len(set(by)) == 1:
+            spot = in_frame_of(group[0].roots[0].made.stack, group[0].stack)
+            yield note(
+                "accum_scale", spot,
+                f"{len(group)} losses are added up for a step, and each is divided by {by[0]:g}.",
+                "Divide by the number of passes that are added up, if their mean is meant.",
+                weight=25,
+            )  # fmt: skip
+            return
+        norm = next((c for one in group for c in patient.history.flow(one).calls
+                     if c.name == "batch_norm" and c.note.get("training")), None)  # fmt: skip
+        if norm is not None:
+            yield note(
+                "accum_batchnorm", norm.spot,
+                f"The gradients of {len(group)} passes are added up, and BatchNorm computes its "
+                "mean and variance from each small batch alone.",
+                "Use GroupNorm or LayerNorm, or freeze the statistics, if the large batch is to "
+                "count as one.",
+                weight=22,
+            )  # fmt: skip
+        return
+
+
+def _added_up(patient: Patient) -> Iterator[list[Pass]]:
+    """Groups of passes whose gradients were added up."""
+    group: list[Pass] = []
+    for kind, one in timeline(patient):
+        if kind == "step" and group:
+            if len(group) > 1:
+                yield group
+            group = []
+        elif kind == "pass":
+            if one.added or not group:
+                group.append(one)
+            else:
+                if len(group) > 1:
+                    yield group
+                group = [one]
+    if len(group) > 1:
+        yield group
+
+
+def _counted(patient: Patient, one: Pass):
+    """The last loss of a pass that is a mean, and over how many elements it was taken."""
+    calls = [
+        c for c in patient.history.flow(one).calls
+        if c.note.get("reduction") == "mean" and "counted" in c.note
+    ]  # fmt: skip
+    call = max(calls, key=lambda c: c.number, default=None)
+    return (call, call.note["counted"]) if call is not None else (None, None)
+
+
+def _divided(one: Pass) -> float | None:
+    """By which number was the loss divided last?"""
+    maker = one.roots[0].made if one.roots else None
+    return maker.note.get("by") if maker is not None else None

@@ -1,0 +1,196 @@
+"""Memory that is shared where a copy was meant, and copies where a view was meant."""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Iterator
+from types import FrameType
+
+import torch
+
+from ...records import Place
+from ..calls import Event
+from ..finding import PROBLEM, Finding
+from ..patient import Patient
+from ..stacks import Spot
+from ..values import LEAF, Value
+from .common import place
+
+_ALIASES = {"detach", "data"}
+_CLONE = "Copy it: .clone() (or copy.deepcopy of a state_dict)."
+
+
+def aliases(patient: Patient) -> Iterator[Finding]:
+    """Tensors that were kept as if they were copies, and changed with what they share."""
+    yield from _snapshots(patient)
+    yield from _repeated(patient)
+    yield from _captured(patient)
+    yield from _arrays(patient)
+
+
+def _snapshots(patient: Patient) -> Iterator[Finding]:
+    """A state_dict that was kept while its parameters went on changing."""
+    for event in patient.history.of("state_dict"):
+        changed = [
+            v for _, v in event.note["tensors"]
+            if v.memory is not None and _written_after(v, event.at)
+            and (v.tensor is not None or _read_after_write(v))
+        ]  # fmt: skip
+        if changed and not _saved(patient, event):
+            yield Finding(
+                "storage_shared", PROBLEM, place(event.stack[0]) if event.stack else None,
+                "state_dict()",
+                "state_dict() gives the parameters themselves, not copies. They have been written "
+                f"since, so {len(changed)} tensors in it are no longer what they were.",
+                "Keep copy.deepcopy(model.state_dict()), or clone each value.",
+                weight=54,
+            )  # fmt: skip
+            return
+
+
+def _saved(patient: Patient, event: Event) -> bool:
+    """Was something saved to a file before the parameters changed, so that it has served?"""
+    first = min(
+        (c.number for _, v in event.note["tensors"] if v.memory is not None
+         for c, _ in v.memory.writes if c.number > event.at), default=1 << 62,
+    )  # fmt: skip
+    return any(event.at <= e.at < first for e in patient.history.of("save"))
+
+
+def _written_after(value: Value, at: int) -> bool:
+    return any(c.number > at and w is not value for c, w in value.memory.writes)
+
+
+def _read_after_write(value: Value) -> bool:
+    writes = [
+        c.number for c, _ in value.memory.writes if value.made and c.number > value.made.number
+    ]
+    return bool(writes) and any(r.number > min(writes) for r in value.readers)
+
+
+def _repeated(patient: Patient) -> Iterator[Finding]:
+    """Several tensors of one line that are one and the same memory, written in between."""
+    for call in patient.history.calls:
+        made = [v.made for v in call.inputs if v.made is not None] if call.note.get("same") else []
+        if len(made) > 1 and any(
+            made[0].number < c.number < made[-1].number for c, _ in call.inputs[0].memory.writes
+        ):
+            yield _one_memory(place(made[0].spot), len(made))
+            return
+    groups: dict[tuple, list[Value]] = defaultdict(list)
+    for call in patient.history.calls:
+        if call.spot is None or call.name in ("stack", "cat"):
+            continue
+        for value in call.outputs:
+            t = value.tensor
+            if t is not None and value.made is call and value.memory is not None and call.inputs:
+                if value.memory in [v.memory for v in call.inputs]:
+                    key = (call.spot, id(value.memory), t.shape, t.storage_offset(), t.stride())
+                    groups[key].append(value)
+    for (spot, *_), values in groups.items():
+        first, last = values[0].made.number, values[-1].made.number
+        writes = values[0].memory.writes
+        if len(values) > 2 and any(first < c.number < last for c, _ in writes):
+            if any(w in values for c, w in writes):
+                continue
+            yield _one_memory(place(spot), len(values))
+            return
+
+
+def _one_memory(where: Place | None, count: int) -> Finding:
+    return Finding(
+        "storage_shared", PROBLEM, where, "",
+        f"{count} tensors that were made here one after the other are one piece of memory, which "
+        "was written in between: all of them show the last values.",
+        _CLONE, weight=54,
+    )  # fmt: skip
+
+
+def _captured(patient: Patient) -> Iterator[Finding]:
+    """What detach() or .data gave, kept while its memory was overwritten by others."""
+    for call in patient.history.calls:
+        if call.name not in _ALIASES or not call.inputs or call.note.get("via"):
+            continue
+        value = call.outputs[0] if call.outputs else None
+        if value is None or value.memory is None or value.wrote:
+            continue
+        writes = [c for c, w in value.memory.writes if c.number > call.number and w is not value]
+        if not writes:
+            continue
+        reads = [r.number for r in value.readers]
+        before = any(r < writes[0].number for r in reads)
+        after = any(r > writes[0].number for r in reads)
+        leaf = call.standing[0] == LEAF or call.inputs[0].leaf
+        if before or not (after or value.tensor is not None):
+            continue
+        kind = "storage_shared" if leaf else "inplace_silent"
+        yield Finding(
+            kind, PROBLEM, place(call.spot), patient.names.of(value),
+            f"{call.name.rstrip('_')} shares the memory: {writes[0].name} "
+            f"({place(writes[0].spot)}) has overwritten what was kept here.",
+            "Keep a copy: .detach().clone().", weight=53,
+        )  # fmt: skip
+        return
+
+
+def _arrays(patient: Patient) -> Iterator[Finding]:
+    """A NumPy array that is changed through a tensor, and read again as if it were not."""
+    calls = [c for c in patient.history.calls if c.note.get("address")]
+    for first in calls:
+        value = first.outputs[0] if first.outputs else None
+        if value is None or value.memory is None or not value.memory.writes:
+            continue
+        written = value.memory.writes[0][0].number
+        again = [
+            c for c in calls if c.number > written and c.note["address"] == first.note["address"]
+        ]
+        if again and first.name == "from_numpy":
+            yield Finding(
+                "storage_shared", PROBLEM, place(first.spot), "",
+                "from_numpy shares the memory of the array. The tensor is written in place "
+                f"({place(value.memory.writes[0][0].spot)}), so the caller's array changes, and is "
+                "read again afterwards.",
+                "Use torch.tensor(array), which copies, or compute out of place.", weight=54,
+            )  # fmt: skip
+            return
+
+
+def slices(patient: Patient) -> Iterator[Finding]:
+    """Small parts that keep large memories alive."""
+    parts: dict[Spot, list[torch.Tensor]] = defaultdict(list)
+    seen = set()
+    for call in patient.history.calls:
+        for value in call.outputs:
+            t = value.tensor
+            if t is None or call.spot is None or value.made is not call or value.memory is None:
+                continue
+            if id(value.memory) in seen or t.untyped_storage().nbytes() < 8 * max(t.nbytes, 1):
+                continue
+            seen.add(id(value.memory))
+            parts[call.spot].append(t)
+    groups = {
+        spot: [(t.untyped_storage().nbytes(), t.nbytes) for t in tensors if not _whole_is_held(t)]
+        for spot, tensors in parts.items() if len(tensors) > 2
+    }  # fmt: skip
+    for spot, found in groups.items():
+        if len(found) > 2:
+            held, used = (sum(column) for column in zip(*found, strict=True))
+            yield Finding(
+                "storage_shared", PROBLEM, place(spot), "",
+                f"{len(found)} parts that were made here use {used:,} bytes and keep {held:,} bytes "
+                "alive: a view holds all of the memory that it looks into.",
+                "Keep copies of the parts: .clone().", weight=52,
+            )  # fmt: skip
+            return
+
+
+def _whole_is_held(t: torch.Tensor) -> bool:
+    """Does something of the user's hold the tensor that this is a part of?
+
+    A view alone keeps its base alive too, where no Python object refers to it.
+    """
+    base = t._base
+    if base is None:
+        return False
+    return any(not isinstance(one, FrameType) for one in gc.get_referrers(base))

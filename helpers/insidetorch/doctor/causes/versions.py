@@ -1,0 +1,169 @@
+"""A backward pass that needs what is no longer there: overwritten, or freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..calls import Call
+from ..finding import PROBLEM, Finding
+from ..history import makers
+from ..passes import Node, Pass
+from ..patient import Patient
+from ..stacks import Spot
+from ..values import LIVE, Value
+from .common import in_frame_of, place
+
+_WRITTEN = "modified by an inplace operation"
+
+
+def find(patient: Patient) -> Iterator[Finding]:
+    """What the pass that raised needed, and who took it away."""
+    failed = [one for one in patient.history.passes if one.victims and one.error is patient.error]
+    for one in failed[-1:]:
+        why = "written" if _WRITTEN in str(one.error) else "freed"
+        victims = [v for v in one.victims if v[0] == why]
+        if not victims:
+            continue
+        _, node, key, _ = max(victims, key=lambda victim: victim[3])
+        yield from (_written if why == "written" else _freed)(patient, one, node, key)
+
+
+def _written(patient: Patient, one: Pass, node: Node, key: int) -> Iterator[Finding]:
+    call = node.call
+    writers = _writers(call, key)
+    old = crossing(patient, one, call)
+    victim = f"{node.name}, made by {_line(call)}" if call else node.name
+    if old is not None:
+        spot, value = old
+        yield Finding(
+            "inplace_version", PROBLEM, place(spot), patient.names.of(value),
+            f"The backward pass goes back into the graph of an earlier step, through a value that "
+            f"is carried on here. {victim} saved a tensor there that has been overwritten since"
+            + (f" by {_line(writers[-1])}." if writers else "."),
+            "Detach what is carried from one step to the next, and drop retain_graph=True.",
+            weight=100,
+        )  # fmt: skip
+        return
+    if not writers:
+        return
+    writer = writers[0]
+    spot = in_place_module(patient, writer) or writer.spot
+    yield Finding(
+        "inplace_version", PROBLEM, place(spot), victim,
+        f"{writer.name} writes over a tensor that {victim}, has saved for the backward pass.",
+        "Write the result into a new tensor (a = a + b for a += b, inplace=False), or do the "
+        "backward pass before the write."
+        if writer.name != "step"
+        else "Run every backward pass that needs the old parameters before the step, or compute "
+        "the loss again after it.",
+        weight=100,
+    )  # fmt: skip
+
+
+def _writers(call: Call | None, key: int) -> list[Call]:
+    """The calls that wrote to the saved memory after it was saved."""
+    if call is None:
+        return []
+    found = {}
+    for value in (*call.inputs, *call.outputs):
+        memory = value.memory
+        if memory is not None and memory.key == key:
+            for writer, _ in memory.writes:
+                if writer.number > call.number:
+                    found[writer] = None
+    return sorted(found, key=lambda writer: writer.number)
+
+
+def in_place_module(patient: Patient, call: Call) -> Spot | None:
+    """Where a module was made that writes in place because it was told to."""
+    module = call.module() if call.module is not None else None
+    if module is None or not getattr(module, "inplace", False):
+        return None
+    for event in patient.history.of("module"):
+        if event.note["id"] == id(module) and event.subject() is module:
+            return event.stack[0] if event.stack else None
+    return None
+
+
+def _freed(patient: Patient, one: Pass, node: Node, _key: int) -> Iterator[Finding]:
+    old = crossing(patient, one, node.call)
+    earlier = _earlier(patient, one, node.call)
+    before = f" {_line_of(earlier)} has freed it" if earlier else " It has been freed"
+    if old is not None:
+        spot, value = old
+        yield Finding(
+            "freed_graph", PROBLEM, place(spot), patient.names.of(value),
+            "This line carries a value with its whole history into the next step: the backward "
+            f"pass then goes back into a graph that is no longer there.{before}.",
+            "Detach what is carried on (h = h.detach()) before the next step.",
+            weight=100,
+        )  # fmt: skip
+        return
+    root = one.roots[0] if one.roots else None
+    maker = root.made if root is not None else None
+    spot = in_frame_of(maker.stack, one.stack) if maker else one.stack[0] if one.stack else None
+    yield Finding(
+        "freed_graph", PROBLEM, place(spot), patient.names.of(root) if root else "",
+        f"The graph that was made here is used by a second backward pass.{before}.",
+        "Compute the loss again before each backward pass, or add up what shares a part and call "
+        "backward once.",
+        weight=100,
+    )  # fmt: skip
+
+
+def crossing(patient: Patient, one: Pass, victim: Call | None) -> tuple[Spot | None, Value] | None:
+    """Where a value from before an earlier pass enters the graph of this one."""
+    earlier = _earlier(patient, one, victim)
+    if earlier is None:
+        return None
+    root = one.roots[0] if one.roots else None
+    if root is None or root.made is None or root.made.number <= earlier.at:
+        return None
+    flow = patient.history.flow(one)
+    for call in sorted(flow.calls, key=lambda call: call.number):
+        if call.number <= earlier.at:
+            continue
+        for value, how in zip(call.inputs, call.standing, strict=False):
+            if how != LIVE:
+                continue
+            for maker, _ in makers(value, call.number):
+                if maker.number <= earlier.at:
+                    here, there = (in_frame_of(c.stack, one.stack) for c in (call, maker))
+                    return (here if here == there else there), value
+    return None
+
+
+def _earlier(patient: Patient, one: Pass, victim: Call | None) -> Pass | None:
+    """The last pass before this one that came after the victim was made."""
+    found = None
+    for other in patient.history.losses():
+        if other is one:
+            break
+        if victim is None or other.at >= victim.number:
+            found = other
+    return found
+
+
+def _line(call: Call) -> str:
+    where = place(call.spot)
+    return f"{call.name} ({where})" if where else call.name
+
+
+def _line_of(one: Pass) -> str:
+    where = place(one.stack[0]) if one.stack else None
+    return f"The backward pass of {where}" if where else "An earlier backward pass"
+
+
+def unseen_writes(patient: Patient) -> Iterator[Finding]:
+    """Saved tensors that were overwritten through .data, which no version counter counts."""
+    for one in patient.history.losses():
+        for node, name, writer in one.late:
+            yield Finding(
+                "data", PROBLEM, place(writer.spot), node.name,
+                f"{node.name}, made by {_line(node.call)}, had saved this memory ({name}) for the "
+                "backward pass. It is overwritten here through .data, where torch does not see it: "
+                "the gradient is computed from other values.",
+                "Write the result into a new tensor, and leave .data alone.",
+                weight=64,
+            )  # fmt: skip
+            return

@@ -1,0 +1,47 @@
+"""A finding: the line, what it did to a gradient, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..records import Place
+
+PROBLEM, NOTE = "problem", "note"
+INTENT = frozenset(
+    {
+        "zero_grad_missing", "zero_grad_misplaced", "step_order", "accum_scale", "accum_tail",
+        "accum_batchnorm", "scrambled_view", "broadcast",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that went wrong, or that only you can judge.
+
+    `kind` is one of the doctor's causes, `severity` "problem" or "note". `place` is the line that
+    introduced it, `subject` what it concerns, such as the name of a parameter. `message` says what
+    happened, `fix` what to do. `weight` sorts the findings: the heaviest is told first.
+    """
+
+    kind: str
+    severity: str
+    place: Place | None
+    subject: str
+    message: str
+    fix: str
+    weight: float = 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        """The finding as it stands in the JSON file."""
+        place = self.place
+        return {
+            "kind": self.kind,
+            "severity": self.severity,
+            "file": place.file or place.cell if place else None,
+            "line": place.line if place else None,
+            "statement": place.statement if place else "",
+            "subject": self.subject,
+            "message": self.message,
+            "fix": self.fix,
+        }

@@ -1,0 +1,133 @@
+"""What the patches tell the recorder: modules, optimizers, custom functions."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from ..observe import private, private_nodes
+from .passes import size_below
+from .stacks import stack_here
+from .tensors import version
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+
+def apply_function(recorder: Recorder, cls: type, run: Callable, args: tuple, kwargs: dict):
+    """An autograd.Function is one call; what its forward reads besides its arguments counts too."""
+    if cls not in recorder.functions and not cls.__module__.startswith("torch."):
+        recorder.functions[cls] = vars(cls).get("backward")
+        _watch_backward(recorder, cls)
+    recorder.inner = {}
+    first = private_nodes.next_sequence_nr()
+    tensors, standing, before = recorder.looked_at(args, kwargs)
+    try:
+        result = run(*args, **kwargs)
+    except BaseException as error:
+        recorder.raised(error, cls.__name__, args, kwargs)
+        raise
+    finally:
+        inner, recorder.inner = recorder.inner, None
+    changed = [t for t, v in zip(tensors, before, strict=True) if version(t) != v]
+    call = recorder.note(
+        "apply", tensors, standing, result, changed, first, stack=stack_here(),
+        note={"function": cls},
+    )  # fmt: skip
+    for value, one in inner.items():
+        if value not in call.inputs:
+            call.inputs += (value,)
+            call.standing += (one,)
+            value.readers.append(call)
+    kept = kept_on(result)
+    if kept:
+        call.note["kept"] = kept
+    return result
+
+
+def _watch_backward(recorder: Recorder, cls: type) -> None:
+    """See what sizes a custom backward returns: torch adds up what is too large without a word."""
+    original = cls.backward
+
+    @functools.wraps(original)
+    def backward(ctx, *grads):
+        result = original(ctx, *grads)
+        given = result if isinstance(result, (tuple, list)) else (result,)
+        for g, (below, index) in zip(given, ctx.next_functions, strict=False):
+            wanted = None if below is None else size_below(below, index)
+            if isinstance(g, torch.Tensor) and wanted is not None and tuple(g.shape) != wanted:
+                recorder.summed.setdefault(cls, (tuple(g.shape), wanted))
+        return result
+
+    cls.backward = staticmethod(backward)
+
+
+def kept_on(result: object) -> dict[str, torch.Tensor]:
+    """Names of the tensors that a custom function keeps on `ctx`: which are its own results?"""
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    ctx = next((t.grad_fn for t in outputs if isinstance(t, torch.Tensor) and t.grad_fn), None)
+    found = {}
+    for name, one in getattr(ctx, "__dict__", {}).items():
+        if isinstance(one, torch.Tensor) and (one.is_floating_point() or one.is_complex()):
+            found[name] = "output" if any(one is t for t in outputs) else "other"
+    return found
+
+
+def told(recorder: Recorder, name: str, run: Callable, subject: object, args: tuple, kwargs: dict):
+    """Run one of torch's methods that are told of, and say what it did to gradients."""
+    recorder.telling, quiet = True, recorder.quiet
+    recorder.via = name if name in ("state_dict", "load_state_dict") else ""
+    recorder.quiet = quiet or name in ("zero_grad", "clip", "train")
+    cleared = _with_gradients(subject) if name == "zero_grad" else []
+    try:
+        result = run(subject, *args, **kwargs)
+    finally:
+        recorder.telling, recorder.quiet, recorder.via = False, quiet, ""
+    about = weakref.ref(subject) if isinstance(subject, (nn.Module, Optimizer)) else None
+    note: dict = {"name": run.__name__}
+    if name == "zero_grad":
+        note["cleared"] = tuple(recorder.values.of(p) for p in cleared)
+        note["of"] = "optimizer" if isinstance(subject, Optimizer) else "module"
+    if name == "state_dict":
+        note["tensors"] = [
+            (key, recorder.values.of(t)) for key, t in result.items() if isinstance(t, torch.Tensor)
+        ]
+    if name == "train":
+        note["mode"] = bool(args[0] if args else kwargs.get("mode", True))
+    recorder.event(name, about, stack=stack_here(), **note)
+    return result
+
+
+def _with_gradients(subject: object) -> list[torch.Tensor]:
+    if isinstance(subject, Optimizer):
+        tensors = [p for group in subject.param_groups for p in group["params"]]
+    else:
+        tensors = list(subject.parameters())
+    return [p for p in tensors if private.grad(p) is not None]
+
+
+def made_optimizer(recorder: Recorder, optimizer: Optimizer) -> None:
+    """An optimizer was made: what does it hold?"""
+    held = [recorder.values.of(p) for g in optimizer.param_groups for p in g["params"]]
+    recorder.event("optimizer", weakref.ref(optimizer), stack=stack_here(), held=held)
+
+
+def stepped(recorder: Recorder, optimizer: Optimizer) -> None:
+    """An optimizer has made a step: which of its tensors have changed?"""
+    recorder.quiet = False
+    before, recorder.stepping = recorder.stepping, []
+    changed = [p for p, v in before if version(p) != v]
+    held = tuple(recorder.values.of(p) for p, _ in before)
+    call = recorder.note(
+        "step", [], (), None, changed, stack=stack_here(), note={"optimizer": id(optimizer)}
+    )
+    without = tuple(recorder.values.of(p) for p, _ in before if private.grad(p) is None)
+    recorder.event(
+        "step", weakref.ref(optimizer), stack=call.stack, held=held, without=without, call=call
+    )

@@ -1,0 +1,166 @@
+"""Where did the values of a loss come from, and where does the gradient's way end?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from .calls import Call, Event
+from .passes import Pass
+from .recorder import Recorder
+from .values import DEAD, LEAF, LIVE, Value
+
+
+class Use(NamedTuple):
+    """A value that one call made and another read; `standing` is how it stood when it was read."""
+
+    value: Value
+    maker: Call
+    reader: Call | None
+    standing: int
+
+
+class Cut(NamedTuple):
+    """A call that was given a live tensor, and whose result was used outside of the graph."""
+
+    call: Call
+    value: Value
+    standing: int
+    reader: Call | None
+    leaves: frozenset[Value]
+    depth: int  # how many cuts there are from here to the loss, this one counted
+
+
+class Flow:
+    """All calls whose values went into some roots, up to a point of time."""
+
+    def __init__(self, roots: Iterable[tuple[Value, int]], limit: int) -> None:
+        self.calls: dict[Call, None] = {}
+        self.uses: dict[Call, list[Use]] = defaultdict(list)
+        self.read: dict[Value, list[tuple[Call | None, int]]] = defaultdict(list)
+        self._follow(list(roots), limit)
+        self._leaves: dict[Call, frozenset[Value]] = {}
+
+    def _follow(self, roots: list[tuple[Value, int]], limit: int) -> None:
+        waiting = [(value, standing, None, limit + 1) for value, standing in roots]
+        while waiting:
+            value, standing, reader, before = waiting.pop()
+            self.read[value].append((reader, standing))
+            for maker, made in makers(value, before):
+                self.uses[maker].append(Use(made, maker, reader, standing))
+                if maker in self.calls:
+                    continue
+                self.calls[maker] = None
+                for given, how in zip(maker.inputs, maker.standing, strict=False):
+                    if given in maker.changed and len(maker.inputs) > 1 and overwrites(maker):
+                        continue
+                    waiting.append((given, how, maker, maker.number))
+
+    def leaves_behind(self, call: Call) -> frozenset[Value]:
+        """The leaves that require a gradient whose values went into a call."""
+        found = self._leaves.get(call)
+        if found is None:
+            found = self._leaves[call] = frozenset(self._below(call))
+        return found
+
+    def _below(self, call: Call) -> Iterator[Value]:
+        seen, waiting = {call}, [call]
+        while waiting:
+            one = waiting.pop()
+            for value, how in zip(one.inputs, one.standing, strict=False):
+                if how == LEAF:
+                    yield value
+                for maker, _ in makers(value, one.number):
+                    if maker in self.calls and maker not in seen:
+                        seen.add(maker)
+                        waiting.append(maker)
+
+    def cuts(self) -> list[Cut]:
+        """Where the way of the gradient ends, in the order in which the calls ran."""
+        found = []
+        depth: dict[Call | None, int] = {None: 0}
+        for call in sorted(self.calls, key=lambda one: -one.number):
+            live = _live_inputs(call)
+            ways = []
+            for use in self.uses[call]:
+                cut = bool(live) and use.standing != LIVE and use.value not in live
+                ways.append((depth[use.reader] + cut, cut, use))
+            least, cut, use = min(ways, key=lambda way: way[:2])
+            depth[call] = least
+            if cut and call.name != "step":
+                found.append(
+                    Cut(call, use.value, use.standing, use.reader, self.leaves_behind(call), least)
+                )
+        return found[::-1]
+
+
+def _live_inputs(call: Call) -> list[Value]:
+    return [
+        v for v, how in zip(call.inputs, call.standing, strict=False)
+        if how != DEAD and v not in call.changed
+    ]  # fmt: skip
+
+
+def makers(value: Value, before: int) -> Iterator[tuple[Call, Value]]:
+    """The calls that made or wrote what a value holds at a point of time."""
+    if value.made is not None and value.made.number < before:
+        yield value.made, value
+    if value.memory is None:
+        for call in value.wrote:
+            if call.number < before:
+                yield call, value
+        return
+    for call, written in value.memory.writes:
+        if call.number < before and call is not value.made:
+            yield call, written
+
+
+def overwrites(call: Call) -> bool:
+    """Does the call replace all of what it writes to, so that the old values do not matter?"""
+    return call.name in ("copy_", "data.set", "fill_", "zero_")
+
+
+class History:
+    """What the recorder wrote down, and the questions that causes ask of it."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.calls = recorder.calls
+        self.events = recorder.events
+        self.passes = [one for one in recorder.history]
+        self._flows: dict[Pass, Flow] = {}
+
+    def flow(self, one: Pass) -> Flow:
+        """What went into the roots of a pass."""
+        if one not in self._flows:
+            roots = [(v, _standing_at(v, one)) for v in one.roots]
+            self._flows[one] = Flow(roots, one.at)
+        return self._flows[one]
+
+    def of(self, kind: str) -> list[Event]:
+        """The events of one kind."""
+        return [event for event in self.events if event.kind == kind]
+
+    def reached(self) -> dict[Value, set[str]]:
+        """The leaves that passes reached, and what their gradients were."""
+        found: dict[Value, set[str]] = defaultdict(set)
+        for one in self.passes:
+            for value, state in one.leaves.items():
+                found[value].add(state)
+        return found
+
+    def losses(self) -> list[Pass]:
+        """The passes that the user's own code began, not one inside of another."""
+        return [one for one in self.passes if not one.inside]
+
+
+def _standing_at(root: Value, one: Pass) -> int:
+    """How a root stood when its pass began: dead only where the engine refused it."""
+    maker = root.made
+    if maker is None:
+        return LEAF if root.leaf else DEAD
+    for value, how in zip(maker.outputs, maker.made, strict=False):
+        if value is root:
+            return LIVE if how == LIVE or one.leaves else how
+    return LIVE

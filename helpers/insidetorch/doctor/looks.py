@@ -1,0 +1,91 @@
+"""Facts about a call that its tensors do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+import torch
+
+_MOST_INDICES = 100_000
+
+
+def _index(args: tuple, kwargs: dict) -> dict:
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    advanced = (torch.Tensor, list, numpy.ndarray)
+    tensors = [one for one in index if isinstance(one, torch.Tensor)]
+    return {
+        "advanced": any(isinstance(one, advanced) for one in index),
+        "new_axis": any(one is None for one in index),
+        "index": tuple(map(id, tensors)),
+    }
+
+
+def _write(args: tuple, kwargs: dict) -> dict:
+    found = _index(args, kwargs)
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    tensors = [one for one in index if isinstance(one, torch.Tensor)]
+    if len(tensors) == 1 and tensors[0].dtype in (torch.int64, torch.int32):
+        flat = tensors[0].flatten()
+        if 1 < flat.numel() <= _MOST_INDICES and not flat.is_meta:
+            found["repeats"] = flat.unique().numel() < flat.numel()
+    return found
+
+
+def _loss(args: tuple, kwargs: dict) -> dict:
+    """How many elements does a loss average over?"""
+    reduction = kwargs.get("reduction", "mean")
+    target = args[1] if len(args) > 1 else kwargs.get("target")
+    ignored = kwargs.get("ignore_index", -100)
+    if not isinstance(target, torch.Tensor):
+        return {"reduction": reduction}
+    if target.is_floating_point() or target.numel() > 1_000_000 or target.is_meta:
+        return {"reduction": reduction, "counted": target.numel()}
+    return {"reduction": reduction, "counted": int((target != ignored).sum())}
+
+
+def _several(args: tuple, kwargs: dict) -> dict:
+    """Are the tensors of a stack different objects that look into one place?"""
+    found = _dims(args, kwargs)
+    given = args[0] if args else kwargs.get("tensors", ())
+    tensors = [t for t in given if isinstance(t, torch.Tensor)]
+    if len({id(t) for t in tensors}) > 1 and len(tensors) <= _MOST_INDICES:
+        found["same"] = len({(t.data_ptr(), t.shape, t.stride()) for t in tensors}) == 1
+    return found
+
+
+def _dims(args: tuple, kwargs: dict) -> dict:
+    found = kwargs.get("dim", args[1] if len(args) > 1 else None)
+    return {"dim": found if isinstance(found, (int, tuple, list)) else None}
+
+
+def _divisor(args: tuple, kwargs: dict) -> dict:
+    by = args[1] if len(args) > 1 else kwargs.get("other")
+    return {"by": float(by)} if type(by) in (int, float) else {}
+
+
+def _factor(args: tuple, kwargs: dict) -> dict:
+    by = args[1] if len(args) > 1 else kwargs.get("other")
+    return {"by": 1 / by} if type(by) in (int, float) and 0 < by < 1 else {}
+
+
+def _batch_norm(args: tuple, kwargs: dict) -> dict:
+    return {"training": bool(kwargs.get("training", args[5] if len(args) > 5 else False))}
+
+
+LOOKED_AT: dict[str, Callable[[tuple, dict], dict]] = {
+    "__getitem__": _index,
+    "__setitem__": _write,
+    "cross_entropy": _loss,
+    "nll_loss": _loss,
+    "div": _divisor,
+    "__truediv__": _divisor,
+    "true_divide": _divisor,
+    "mul": _factor,
+    "__mul__": _factor,
+    "batch_norm": _batch_norm,
+    "softmax": _dims,
+    "log_softmax": _dims,
+    "cat": _several,
+    "stack": _several,
+}

@@ -1,0 +1,202 @@
+"""What a backward pass did: which leaves it reached, and where a gradient was lost or spoiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..observe import private, private_nodes
+from .calls import Call
+from .stacks import Stack
+from .values import Value
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+NONE, ZERO, BAD, FINE = "none", "zero", "not finite", "fine"
+MOST_BYTES = 1 << 28  # of gradients that wait for the end of a pass
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One node of the graph in one pass, and the state of what came in and went out."""
+
+    name: str
+    call: Call | None
+    below: tuple[tuple[Node | None, int], ...] = ()
+    leaf: Value | None = None
+    came: tuple = ()
+    went: tuple = ()
+    ran: bool = False
+    saved: dict = field(default_factory=dict)
+    overshoot: float = float("inf")
+
+
+@dataclass(slots=True, eq=False)
+class Pass:
+    """One run of the engine.
+
+    `leaves` says of each leaf that was reached what its gradient was in this pass; `added` are
+    those that had a gradient already. `nodes` are kept only where something was wrong.
+    """
+
+    number: int
+    at: int
+    stack: Stack
+    roots: tuple[Value, ...]
+    retain: bool
+    create: bool
+    accumulate: bool
+    inputs: tuple[Value, ...]
+    inside: int = 0
+    order: int = 0
+    leaves: dict[Value, str] = field(default_factory=dict)
+    added: tuple[Value, ...] = ()
+    nodes: list[Node] = field(default_factory=list)
+    visited: set[int] = field(default_factory=set)
+    results: tuple[Value | None, ...] = ()
+    error: BaseException | None = None
+    bad_root: bool = False
+    late: list[tuple[Node, str, Call]] = field(default_factory=list)
+    victims: list[tuple[str, Node, int, int]] = field(default_factory=list)
+
+
+class Watch:
+    """Watches one run of the engine through hooks that it takes away again."""
+
+    def __init__(self, recorder: Recorder, roots: tuple) -> None:
+        self.recorder = recorder
+        self.held = 0
+        self.handles: list = []
+        self.nodes: dict[object, Node] = {}
+        for root in roots:
+            node = root.grad_fn if isinstance(root, torch.Tensor) else getattr(root, "node", None)
+            if node is None and isinstance(root, torch.Tensor) and root.requires_grad:
+                continue
+            self._walk(node)
+
+    def _walk(self, root: object) -> None:
+        waiting = [root] if root is not None and root not in self.nodes else []
+        for one in waiting:
+            self.nodes[one] = None
+        while waiting:
+            node = waiting.pop()
+            self.nodes[node] = self._node(node)
+            for below, _ in node.next_functions:
+                if below is not None and below not in self.nodes:
+                    self.nodes[below] = None
+                    waiting.append(below)
+
+    def _node(self, node: object) -> Node:
+        variable = getattr(node, "variable", None)
+        if variable is not None and isinstance(variable, torch.Tensor):
+            made = Node("AccumulateGrad", None, leaf=self.recorder.values.of(variable))
+            self.handles.append(node.register_prehook(lambda came: self._leaf(made, came)))
+            return made
+        name = private_nodes.name_of(node)
+        made = Node(name, self.recorder.nodes.call_of(node))
+        self.handles.append(node.register_hook(lambda went, came: self._ran(made, went, came)))
+        if name.startswith("Clamp"):  # what it has saved can be read while it runs, and no longer
+            self.handles.append(node.register_hook(lambda *_: _look_at_clamp(made, node)))
+        return made
+
+    def link(self) -> None:
+        """Tell each node what lies below it."""
+        for node, made in self.nodes.items():
+            made.below = tuple(
+                (self.nodes.get(below) if below is not None else None, index)
+                for below, index in node.next_functions
+            )
+
+    def _leaf(self, made: Node, came: tuple) -> None:
+        made.came, made.ran = self._keep(came), True
+
+    def _ran(self, made: Node, went: tuple, came: tuple) -> None:
+        made.came, made.went, made.ran = self._keep(came), self._keep(went), True
+
+    def _keep(self, grads: tuple) -> tuple:
+        if self.held > MOST_BYTES:
+            return tuple(states(grads))
+        for g in grads:
+            if g is not None:
+                self.held += g.nbytes if g.layout == torch.strided else 0
+        return grads
+
+    def finish(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def _look_at_clamp(made: Node, node: object) -> None:
+    made.overshoot = overshoot(node)
+
+
+def overshoot(node: object) -> float:
+    """How far outside of a clamp's limits are its values? Infinity where that is not known."""
+    low, high = getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)
+    try:
+        x = node._saved_self
+        limits = [v for v in (low, high) if isinstance(v, (int, float))]
+        if not limits or x.numel() == 0:
+            return float("inf")
+        with private.unseen(), torch.no_grad():
+            return (x - x.clamp(low, high)).abs().max().item() / max(1.0, *map(abs, limits))
+    except (RuntimeError, AttributeError):
+        return float("inf")
+
+
+def size_below(node: object, index: int) -> tuple | None:
+    """Of what size is the gradient that a node receives as its input of this number?"""
+    sizes = private_nodes.received_sizes(node)
+    if sizes and index < len(sizes):
+        return sizes[index]
+    variable = getattr(node, "variable", None)
+    return tuple(variable.shape) if isinstance(variable, torch.Tensor) else None
+
+
+def states(grads) -> list[str]:
+    """Of each gradient: none, all zero, not finite, or fine."""
+    found = [one if isinstance(one, str) else NONE for one in grads]
+    with private.unseen(), torch.no_grad():
+        places, tensors = [], []
+        for k, g in enumerate(grads):
+            if g is None or isinstance(g, str):
+                continue
+            g = g.detach()
+            if g.layout != torch.strided:
+                try:
+                    g = g.coalesce().values() if g.layout == torch.sparse_coo else g.values()
+                except (RuntimeError, NotImplementedError):
+                    found[k] = FINE
+                    continue
+            if not (g.is_floating_point() or g.is_complex()) or g.is_meta:
+                found[k] = FINE
+            elif g.numel() == 0:
+                found[k] = ZERO
+            else:
+                places.append(k)
+                tensors.append(g.abs() if g.is_complex() else g)
+        for k, most in zip(places, _norms(tensors), strict=True):
+            found[k] = ZERO if most == 0 else FINE if most < float("inf") else BAD
+    return found
+
+
+def _norms(tensors: list[torch.Tensor]) -> list[float]:
+    """The largest size of an element of each; NaN and infinity stay."""
+    if not tensors:
+        return []
+    try:
+        norms = torch._foreach_norm(tensors, float("inf"))
+        if len({(n.dtype, n.device) for n in norms}) == 1:
+            return torch.stack(list(norms)).tolist()
+        return [n.item() for n in norms]
+    except RuntimeError:  # a subclass or a dtype without this kernel
+        found = []
+        for t in tensors:
+            try:
+                found.append(t.abs().max().item())
+            except (RuntimeError, NotImplementedError):
+                found.append(1.0)
+        return found

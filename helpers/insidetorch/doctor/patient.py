@@ -1,0 +1,83 @@
+"""All that is known of a run when it is over: what the causes look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .history import Cut, Flow, History
+from .names import Names
+from .passes import NONE, Pass
+from .recorder import Recorder
+from .values import DEAD, Value
+from .wanted import Wanted
+
+
+class Patient:
+    """A run, its names, and what the user asked.
+
+    Args: `recorder`; `namespace`, the variables of the script; `asked`, questions and
+    the tensors that they ask about; `error`, what the run raised.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        namespace: Mapping[str, object],
+        asked: Mapping[str, object] | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        self.recorder = recorder
+        self.history = History(recorder)
+        self.namespace = namespace
+        self.error = error
+        self.names = Names(self.history, namespace)
+        asked = asked or {}
+        self.asked = [recorder.values.of(t) for t in asked.values()]
+        self.asked_grads = [
+            recorder.values.of(t) for text, t in asked.items() if re.search(r"\.grad\b", text)
+        ]
+        self.wanted = Wanted(self.history, self.names, self.asked)
+        self.failures: list[str] = []
+        self._reached = self.history.reached()
+        self._cuts: dict[Pass, list[Cut]] = {}
+
+    def missing(self, leaf: Value) -> bool:
+        """Did no pass bring a gradient to a leaf?"""
+        return self._reached.get(leaf, set()) <= {NONE}
+
+    def states(self, leaf: Value) -> set[str]:
+        """What the gradients were that passes brought to a leaf."""
+        return self._reached.get(leaf, set())
+
+    def cuts(self, one: Pass) -> list[Cut]:
+        """Where the gradient's way ends in the calls before a pass."""
+        if one not in self._cuts:
+            self._cuts[one] = self.history.flow(one).cuts()
+        return self._cuts[one]
+
+    def dead_behind(self, flow: Flow, last) -> list[Cut]:
+        """The cuts behind a call whose result is outside of the graph, nearest to it."""
+        cuts = {}
+        for cut in flow.cuts():
+            cuts.setdefault(cut.call, cut)
+        found, seen, waiting = [], {last}, [last]
+        while waiting:
+            call = waiting.pop()
+            if call in cuts:
+                found.append(cuts[call])
+                continue
+            for value, how in zip(call.inputs, call.standing, strict=False):
+                if how != DEAD:
+                    continue
+                for maker in _makers(value, call):
+                    if maker not in seen:
+                        seen.add(maker)
+                        waiting.append(maker)
+        return found
+
+
+def _makers(value: Value, reader) -> list:
+    found = [value.made] if value.made is not None else []
+    found += [call for call in value.wrote if call.number < reader.number]
+    return found

@@ -1,0 +1,255 @@
+"""What ran, from which line, with which tensors: the record that every cause is found in."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..observe import private_nodes
+from .calls import Call, Event
+from .escapes import Escapes
+from .functions import HANDLED, Kind, kind_of
+from .looks import LOOKED_AT
+from .nodes import Nodes
+from .passes import Pass
+from .stacks import Stack, stack_here
+from .switches import Switches
+from .tensors import gather, gather_into, overlapping, standing_of, version
+from .values import DEAD, Memory, Value, Values
+
+MOST_CALLS = 100_000
+
+
+class Recorder(TorchFunctionMode):
+    """Remembers, while it is entered, each call of torch, and changes none.
+
+    Args: `most`, how many calls are kept: when there are more, the older half is forgotten.
+    It keeps no tensor alive.
+    """
+
+    def __init__(self, *, most: int = MOST_CALLS) -> None:
+        super().__init__()
+        self.values = Values()
+        self.switches = Switches()
+        self.nodes = Nodes()
+        self.escapes = Escapes(self.values)
+        self.calls: list[Call] = []
+        self.events: list[Event] = []
+        self.history: list[Pass] = []
+        self.unseen: list[tuple[Call, Memory]] = []  # writes that no version counter counts
+        self.failed: Call | None = None
+        self.error: BaseException | None = None
+        self.forgotten = 0
+        self.modules: list = []  # weak references to the modules that run, innermost last
+        self.roots: dict[int, weakref.ref] = {}  # modules that ran inside of no other
+        self.inner: dict[Value, int] | None = None  # what a custom function's forward reads
+        self.functions: dict[type, object] = {}  # custom functions, and their own backward
+        self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
+        self.quiet = False  # in an optimizer's step
+        self.telling = False
+        self.via = ""  # one of torch's methods that copies values, while it runs
+        self.stepping: list[tuple[torch.Tensor, int]] = []
+        self.inside = 0
+        self.passes = 0
+        self.number = 0
+        self._order = 0
+        self._active = False
+        self._outside = 0
+        self._most = most
+        self._kinds: dict[object, Kind] = {}
+
+    def __enter__(self) -> Recorder:
+        self._active = True
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._active = bool(self._outside)
+
+    def watching(self) -> bool:
+        """Is this thread's run being recorded?"""
+        return self._active
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Torch has put the mode aside to run a function that may run the user's code."""
+        self._outside += 1
+        try:
+            yield
+        finally:
+            self._outside -= 1
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Record also what runs inside of such a function."""
+        if not self._outside:
+            yield
+            return
+        outside, self._outside = self._outside, 0
+        try:
+            with self:
+                yield
+        finally:
+            self._outside, self._active = outside, True
+
+    # What torch calls.
+
+    def __torch_function__(self, f, types, args=(), kwargs=None):
+        try:
+            kind = self._kinds[f]
+        except KeyError:
+            kind = self._kinds[f] = kind_of(f)
+        if kind.name is None or self.quiet:
+            return f(*args, **(kwargs or {}))
+        if self.inner is not None:
+            self._read_inside(args, kwargs or {})
+            return f(*args, **(kwargs or {}))
+        if kind.handler is not None:
+            return HANDLED[kind.handler](self, f, args, kwargs or {})
+        return self.call(kind.name, f, args, kwargs or {})
+
+    def call(self, name: str, f: Callable, args: tuple, kwargs: dict, note: dict | None = None):
+        """Run a function of torch and write down what it did."""
+        tensors, numbers = gather(args, kwargs)
+        before = [version(t) for t in tensors]
+        standing = tuple([standing_of(t) for t in tensors])
+        first = private_nodes.next_sequence_nr()
+        try:
+            result = f(*args, **kwargs)
+        except BaseException as error:
+            self.raised(error, name, args, kwargs)
+            raise
+        changed = [t for t, v in zip(tensors, before, strict=True) if version(t) != v]
+        self.note(
+            name, tensors, standing, result, changed, first,
+            stack=stack_here(), numbers=numbers, note=note, given=(args, kwargs),
+        )  # fmt: skip
+        return result
+
+    def note(
+        self, name, tensors, standing, result, changed=(), first=None, *, stack,
+        numbers=(), note=None, given=((), {}),
+    ) -> Call:  # fmt: skip
+        """Write down a call that has run."""
+        of = self.values.of
+        end = private_nodes.next_sequence_nr()
+        inputs = tuple([of(t) for t in tensors])
+        call = Call(
+            self._next(), name, stack, inputs, standing, first=end if first is None else first,
+            end=end, off=self.switches.off(), inside=self.inside,
+            module=self.modules[-1] if self.modules else None,
+        )  # fmt: skip
+        look = LOOKED_AT.get(name)
+        if look is not None:
+            call.note = look(*given)
+        if note:
+            call.note.update(note)
+        if self.via:
+            call.note["via"] = self.via
+        if numbers:
+            came = self.escapes.came_back(numbers)
+            call.inputs += came
+            call.standing += (DEAD,) * len(came)
+        results: list[torch.Tensor] = []
+        if isinstance(result, torch.Tensor):
+            results.append(result)
+        elif isinstance(result, (list, tuple, dict)):
+            gather_into(result, results, [])
+        made = []
+        for t in results:
+            value = of(t, inputs=inputs)
+            if value.made is None and value not in inputs:
+                value.made = call
+            made.append(value)
+        for t in changed:
+            value = of(t)
+            if overlapping(t):
+                call.note["overlap"] = True
+            self._wrote(call, value)
+            if not any(value is one for one in made):
+                made.append(value)
+                results.append(t)
+        call.outputs = tuple(made)
+        call.made = tuple([standing_of(t) for t in results])
+        call.changed = tuple([of(t) for t in changed])
+        self.escapes.left(call, result)
+        for value in call.inputs:
+            value.readers.append(call)
+        self._keep(call)
+        return call
+
+    def looked_at(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
+        """The tensors of a call, how they stand to autograd, and how often they were written."""
+        tensors = gather(args, kwargs)[0]
+        return tensors, tuple(map(standing_of, tensors)), [version(t) for t in tensors]
+
+    # What others tell.
+
+    def ran(self, module: torch.nn.Module) -> None:
+        """A module's forward begins."""
+        if len(self.modules) == 1:
+            self.roots.setdefault(id(module), self.modules[0])
+
+    def raised(self, error: BaseException, name: str, args: object, kwargs: dict) -> None:
+        """A call has raised: what was it given?"""
+        if error is self.error:
+            return
+        self.error = error
+        tensors, _ = gather(args, kwargs)
+        self.failed = Call(
+            self.number + 1, name, stack_here(), tuple(map(self.values.of, tensors)),
+            tuple(map(standing_of, tensors)), off=self.switches.off(), inside=self.inside,
+            module=self.modules[-1] if self.modules else None,
+        )  # fmt: skip
+
+    def event(self, kind: str, subject: object = None, *, stack: Stack | None = None, **note):
+        """Write down something that is no call."""
+        stack = stack_here() if stack is None else stack
+        self.events.append(Event(kind, self.number, stack, subject, note, self.next_order()))
+
+    def next_order(self) -> int:
+        """The place of the next event or pass among all of them."""
+        self._order += 1
+        return self._order
+
+    def switch(self, on: bool) -> None:
+        """Gradients are switched; called from torch's own switch."""
+        self.switches.set(on, sys._getframe(2))
+
+    # How it is kept.
+
+    def _next(self) -> int:
+        self.number += 1
+        return self.number
+
+    def _keep(self, call: Call) -> None:
+        self.calls.append(call)
+        self.nodes.add(call)
+        if len(self.calls) > self._most:
+            self._forget(len(self.calls) // 2)
+
+    def _forget(self, count: int) -> None:
+        gone, self.calls = self.calls[:count], self.calls[count:]
+        self.forgotten += count
+        last = gone[-1].number
+        self.nodes.forget(last)
+        self.values.forget()
+
+    def _wrote(self, call: Call, value: Value) -> None:
+        value.wrote.append(call)
+        if value.memory is not None:
+            value.memory.writes.append((call, value))
+            if value.made is not None and value.made.name == "data":
+                self.unseen.append((call, value.memory))
+
+    def _read_inside(self, args: tuple, kwargs: dict) -> None:
+        """Which tensors does the forward of a custom function read?"""
+        for t in gather(args, kwargs)[0]:
+            value = self.values.known(t)
+            if value is not None:
+                self.inner.setdefault(value, standing_of(t))

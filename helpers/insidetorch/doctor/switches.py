@@ -1,0 +1,58 @@
+"""Who has switched gradients off?"""
+
+from __future__ import annotations
+
+from types import FrameType
+
+import torch
+
+from .calls import Switch
+from .stacks import Spot, is_users
+
+
+class Switches:
+    """The switches of the gradient mode that are in force, outermost first."""
+
+    def __init__(self) -> None:
+        self._switches: list[Switch] = []
+
+    def off(self) -> Switch | None:
+        """The switch that has gradients off now; None while they are on."""
+        if torch.is_grad_enabled():
+            return None
+        return self._switches[-1] if self._switches else Switch(False, None, "")
+
+    def set(self, on: bool, frame: FrameType | None) -> None:
+        """Torch's own switch was called from this frame: by a `with`, a decorator or a call."""
+        if frame is not None and frame.f_code.co_name == "__exit__":
+            while self._switches and self._switches[-1].on != on:
+                self._switches.pop()
+            return
+        new = Switch(on, switch_spot(frame), switch_name(frame))
+        if not self._switches or self._switches[-1] != new:
+            self._switches.append(new)
+
+
+def switch_spot(frame: FrameType | None) -> Spot | None:
+    """The user's line that switches gradients: the call, the `with`, or the decorator."""
+    while frame is not None:
+        if frame.f_code.co_name == "decorate_context" and "func" in frame.f_locals:
+            code = getattr(frame.f_locals["func"], "__code__", None)
+            if code is not None:
+                return Spot(code, code.co_firstlineno)
+        if is_users(frame.f_code):
+            return Spot(frame.f_code, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def switch_name(frame: FrameType | None) -> str:
+    """What switches: no_grad, set_grad_enabled, or torch's checkpoint."""
+    name = type(frame.f_locals.get("self")).__name__ if frame is not None else ""
+    for _ in range(4):
+        if frame is None:
+            break
+        if frame.f_code.co_filename.endswith("checkpoint.py"):
+            return "checkpoint"
+        frame = frame.f_back
+    return name
