@@ -132,7 +132,9 @@ def _set_data(recorder: Recorder, f: Callable, args: tuple, kwargs: dict):
     target, given = args[0], args[1]
     result = recorder.call("data.set", f, args, kwargs)
     recorder.values.moved(target)
-    call = recorder.calls[-1]
+    call = recorder.calls[-1] if recorder.calls else None
+    if call is None or call.name != "data.set":
+        return result
     value = recorder.values.of(target)
     value.wrote.append(call)
     call.changed = (value,)

@@ -11,10 +11,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from ..observe import private, private_nodes
+from ..observe import private, private_doctor, private_nodes
 from .passes import size_below
 from .stacks import stack_here
-from .tensors import version
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -25,7 +24,7 @@ def apply_function(recorder: Recorder, cls: type, run: Callable, args: tuple, kw
     if cls not in recorder.functions and not cls.__module__.startswith("torch."):
         recorder.functions[cls] = vars(cls).get("backward")
         _watch_backward(recorder, cls)
-    recorder.inner = {}
+    recorder.here.inner = {}
     first = private_nodes.next_sequence_nr()
     tensors, standing, before = recorder.looked_at(args, kwargs)
     try:
@@ -34,12 +33,14 @@ def apply_function(recorder: Recorder, cls: type, run: Callable, args: tuple, kw
         recorder.raised(error, cls.__name__, args, kwargs)
         raise
     finally:
-        inner, recorder.inner = recorder.inner, None
-    changed = [t for t, v in zip(tensors, before, strict=True) if version(t) != v]
+        inner, recorder.here.inner = recorder.here.inner, None
+    changed = [t for t, v in zip(tensors, before, strict=True) if private_doctor.version(t) != v]
     call = recorder.note(
         "apply", tensors, standing, result, changed, first, stack=stack_here(),
         note={"function": cls},
     )  # fmt: skip
+    if call is None:
+        return result
     for value, one in inner.items():
         if value not in call.inputs:
             call.inputs += (value,)
@@ -57,7 +58,9 @@ def _watch_backward(recorder: Recorder, cls: type) -> None:
 
     @functools.wraps(original)
     def backward(ctx, *grads):
+        before = len(recorder.calls)
         result = original(ctx, *grads)
+        _look_whether_used(recorder, cls, grads, result, before)
         given = result if isinstance(result, (tuple, list)) else (result,)
         for g, (below, index) in zip(given, ctx.next_functions, strict=False):
             wanted = None if below is None else size_below(below, index)
@@ -66,6 +69,23 @@ def _watch_backward(recorder: Recorder, cls: type) -> None:
         return result
 
     cls.backward = staticmethod(backward)
+
+
+def _look_whether_used(
+    recorder: Recorder, cls: type, grads: tuple, result: object, before: int
+) -> None:
+    """Does what a backward returns depend on the gradient that it is given?"""
+    tensors = [g for g in grads if isinstance(g, torch.Tensor)]
+    given = result if isinstance(result, (tuple, list)) else (result,)
+    returned = [g for g in given if isinstance(g, torch.Tensor)]
+    with private.unseen():
+        ones = all(bool((g == 1).all()) for g in tensors)
+    if not returned or ones:
+        return
+    values = {recorder.values.of(g) for g in tensors}
+    read = any(values & set(call.inputs) for call in recorder.calls[before:])
+    if not read and not any(g is t for g in returned for t in tensors):
+        recorder.ignored.add(cls)
 
 
 def kept_on(result: object) -> dict[str, torch.Tensor]:
@@ -81,14 +101,14 @@ def kept_on(result: object) -> dict[str, torch.Tensor]:
 
 def told(recorder: Recorder, name: str, run: Callable, subject: object, args: tuple, kwargs: dict):
     """Run one of torch's methods that are told of, and say what it did to gradients."""
-    recorder.telling, quiet = True, recorder.quiet
-    recorder.via = name if name in ("state_dict", "load_state_dict") else ""
-    recorder.quiet = quiet or name in ("zero_grad", "clip", "train")
+    recorder.here.telling, quiet = True, recorder.here.quiet
+    recorder.here.via = name if name in ("state_dict", "load_state_dict") else ""
+    recorder.here.quiet = quiet or name in ("zero_grad", "clip", "train")
     cleared = _with_gradients(subject) if name == "zero_grad" else []
     try:
         result = run(subject, *args, **kwargs)
     finally:
-        recorder.telling, recorder.quiet, recorder.via = False, quiet, ""
+        recorder.here.telling, recorder.here.quiet, recorder.here.via = False, quiet, ""
     about = weakref.ref(subject) if isinstance(subject, (nn.Module, Optimizer)) else None
     note: dict = {"name": run.__name__}
     if name == "zero_grad":
@@ -98,6 +118,8 @@ def told(recorder: Recorder, name: str, run: Callable, subject: object, args: tu
         note["tensors"] = [
             (key, recorder.values.of(t)) for key, t in result.items() if isinstance(t, torch.Tensor)
         ]
+    if name == "load_state_dict":
+        note["assign"] = bool(args[2] if len(args) > 2 else kwargs.get("assign", False))
     if name == "train":
         note["mode"] = bool(args[0] if args else kwargs.get("mode", True))
     recorder.event(name, about, stack=stack_here(), **note)
@@ -120,14 +142,16 @@ def made_optimizer(recorder: Recorder, optimizer: Optimizer) -> None:
 
 def stepped(recorder: Recorder, optimizer: Optimizer) -> None:
     """An optimizer has made a step: which of its tensors have changed?"""
-    recorder.quiet = False
-    before, recorder.stepping = recorder.stepping, []
-    changed = [p for p, v in before if version(p) != v]
+    recorder.here.quiet = False
+    before, recorder.here.stepping = recorder.here.stepping, []
+    changed = [p for p, v in before if private_doctor.version(p) != v]
     held = tuple(recorder.values.of(p) for p, _ in before)
     call = recorder.note(
         "step", [], (), None, changed, stack=stack_here(), note={"optimizer": id(optimizer)}
     )
     without = tuple(recorder.values.of(p) for p, _ in before if private.grad(p) is None)
+    if call is None:
+        return
     recorder.event(
         "step", weakref.ref(optimizer), stack=call.stack, held=held, without=without, call=call
     )

@@ -142,10 +142,15 @@ class History:
         """The events of one kind."""
         return [event for event in self.events if event.kind == kind]
 
-    def reached(self) -> dict[Value, set[str]]:
-        """The leaves that passes reached, and what their gradients were."""
+    def reached(self, *, accumulated: bool = False) -> dict[Value, set[str]]:
+        """The leaves that passes reached, and what their gradients were.
+
+        Args: `accumulated`, only the passes that put gradients into `.grad`.
+        """
         found: dict[Value, set[str]] = defaultdict(set)
         for one in self.passes:
+            if accumulated and not one.accumulate:
+                continue
             for value, state in one.leaves.items():
                 found[value].add(state)
         return found

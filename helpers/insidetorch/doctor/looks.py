@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy
 import torch
 
+from ..observe import private_dispatch
+
 _MOST_INDICES = 100_000
 
 
@@ -25,6 +27,8 @@ def _write(args: tuple, kwargs: dict) -> dict:
     found = _index(args, kwargs)
     index = args[1] if isinstance(args[1], tuple) else (args[1],)
     tensors = [one for one in index if isinstance(one, torch.Tensor)]
+    if private_dispatch.transforms():
+        return found
     if len(tensors) == 1 and tensors[0].dtype in (torch.int64, torch.int32):
         flat = tensors[0].flatten()
         if 1 < flat.numel() <= _MOST_INDICES and not flat.is_meta:
@@ -37,7 +41,7 @@ def _loss(args: tuple, kwargs: dict) -> dict:
     reduction = kwargs.get("reduction", "mean")
     target = args[1] if len(args) > 1 else kwargs.get("target")
     ignored = kwargs.get("ignore_index", -100)
-    if not isinstance(target, torch.Tensor):
+    if not isinstance(target, torch.Tensor) or private_dispatch.transforms():
         return {"reduction": reduction}
     if target.is_floating_point() or target.numel() > 1_000_000 or target.is_meta:
         return {"reduction": reduction, "counted": target.numel()}
@@ -66,7 +70,7 @@ def _divisor(args: tuple, kwargs: dict) -> dict:
 
 def _factor(args: tuple, kwargs: dict) -> dict:
     by = args[1] if len(args) > 1 else kwargs.get("other")
-    return {"by": 1 / by} if type(by) in (int, float) and 0 < by < 1 else {}
+    return {"by": 1 / by} if type(by) in (int, float) and by else {}
 
 
 def _batch_norm(args: tuple, kwargs: dict) -> dict:

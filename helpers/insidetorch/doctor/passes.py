@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..observe import private, private_nodes
+from ..observe import private, private_doctor, private_nodes
 from .calls import Call
 from .stacks import Stack
 from .values import Value
@@ -66,11 +66,14 @@ class Pass:
 class Watch:
     """Watches one run of the engine through hooks that it takes away again."""
 
-    def __init__(self, recorder: Recorder, roots: tuple) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.held = 0
         self.handles: list = []
         self.nodes: dict[object, Node] = {}
+
+    def begin(self, roots: tuple) -> None:
+        """Set hooks on all nodes behind these tensors."""
         for root in roots:
             node = root.grad_fn if isinstance(root, torch.Tensor) else getattr(root, "node", None)
             if node is None and isinstance(root, torch.Tensor) and root.requires_grad:
@@ -98,8 +101,10 @@ class Watch:
         name = private_nodes.name_of(node)
         made = Node(name, self.recorder.nodes.call_of(node))
         self.handles.append(node.register_hook(lambda went, came: self._ran(made, went, came)))
-        if name.startswith("Clamp"):  # what it has saved can be read while it runs, and no longer
-            self.handles.append(node.register_hook(lambda *_: _look_at_clamp(made, node)))
+        if name.startswith(_LOOKED_AT):  # what it has saved can be read while it runs, no longer
+            self.handles.append(
+                node.register_hook(lambda *_: self.recorder.guarded(_look_at, made, node))
+            )
         return made
 
     def link(self) -> None:
@@ -117,6 +122,9 @@ class Watch:
         made.came, made.went, made.ran = self._keep(came), self._keep(went), True
 
     def _keep(self, grads: tuple) -> tuple:
+        return self.recorder.guarded(self._kept, grads) or ()
+
+    def _kept(self, grads: tuple) -> tuple:
         if self.held > MOST_BYTES:
             return tuple(states(grads))
         for g in grads:
@@ -129,22 +137,15 @@ class Watch:
             handle.remove()
 
 
-def _look_at_clamp(made: Node, node: object) -> None:
-    made.overshoot = overshoot(node)
+_LOOKED_AT = ("Clamp", "Softmax", "LogSoftmax")
 
 
-def overshoot(node: object) -> float:
-    """How far outside of a clamp's limits are its values? Infinity where that is not known."""
-    low, high = getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)
-    try:
-        x = node._saved_self
-        limits = [v for v in (low, high) if isinstance(v, (int, float))]
-        if not limits or x.numel() == 0:
-            return float("inf")
-        with private.unseen(), torch.no_grad():
-            return (x - x.clamp(low, high)).abs().max().item() / max(1.0, *map(abs, limits))
-    except (RuntimeError, AttributeError):
-        return float("inf")
+def _look_at(made: Node, node: object) -> None:
+    with private.unseen(), torch.no_grad():
+        if made.name.startswith("Clamp"):
+            made.overshoot = private_doctor.overshoot(node)
+        elif private_doctor.softmax_is_nan(node):
+            made.saved["result"] = BAD
 
 
 def size_below(node: object, index: int) -> tuple | None:
@@ -178,25 +179,6 @@ def states(grads) -> list[str]:
             else:
                 places.append(k)
                 tensors.append(g.abs() if g.is_complex() else g)
-        for k, most in zip(places, _norms(tensors), strict=True):
+        for k, most in zip(places, private_doctor.largest(tensors), strict=True):
             found[k] = ZERO if most == 0 else FINE if most < float("inf") else BAD
     return found
-
-
-def _norms(tensors: list[torch.Tensor]) -> list[float]:
-    """The largest size of an element of each; NaN and infinity stay."""
-    if not tensors:
-        return []
-    try:
-        norms = torch._foreach_norm(tensors, float("inf"))
-        if len({(n.dtype, n.device) for n in norms}) == 1:
-            return torch.stack(list(norms)).tolist()
-        return [n.item() for n in norms]
-    except RuntimeError:  # a subclass or a dtype without this kernel
-        found = []
-        for t in tensors:
-            try:
-                found.append(t.abs().max().item())
-            except (RuntimeError, NotImplementedError):
-                found.append(1.0)
-        return found

@@ -40,11 +40,13 @@ class Patient:
         self.wanted = Wanted(self.history, self.names, self.asked)
         self.failures: list[str] = []
         self._reached = self.history.reached()
+        self._accumulated = self.history.reached(accumulated=True)
         self._cuts: dict[Pass, list[Cut]] = {}
 
     def missing(self, leaf: Value) -> bool:
-        """Did no pass bring a gradient to a leaf?"""
-        return self._reached.get(leaf, set()) <= {NONE}
+        """Did no pass bring a gradient to a leaf, where an optimizer would look for it?"""
+        reached = self._accumulated if leaf in self.wanted.held else self._reached
+        return reached.get(leaf, set()) <= {NONE}
 
     def states(self, leaf: Value) -> set[str]:
         """What the gradients were that passes brought to a leaf."""

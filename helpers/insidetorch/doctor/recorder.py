@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
-from torch.overrides import TorchFunctionMode
 
-from ..observe import private_nodes
+from ..observe import private_doctor, private_nodes
 from .calls import Call, Event
 from .escapes import Escapes
+from .following import Following
 from .functions import HANDLED, Kind, kind_of
 from .looks import LOOKED_AT
 from .nodes import Nodes
 from .passes import Pass
 from .stacks import Stack, stack_here
-from .switches import Switches
-from .tensors import gather, gather_into, overlapping, standing_of, version
+from .tensors import gather, gather_into, overlapping, standing_of
 from .values import DEAD, Memory, Value, Values
 
 MOST_CALLS = 100_000
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(Following):
     """Remembers, while it is entered, each call of torch, and changes none.
 
     Args: `most`, how many calls are kept: when there are more, the older half is forgotten.
@@ -35,7 +33,6 @@ class Recorder(TorchFunctionMode):
     def __init__(self, *, most: int = MOST_CALLS) -> None:
         super().__init__()
         self.values = Values()
-        self.switches = Switches()
         self.nodes = Nodes()
         self.escapes = Escapes(self.values)
         self.calls: list[Call] = []
@@ -45,57 +42,16 @@ class Recorder(TorchFunctionMode):
         self.failed: Call | None = None
         self.error: BaseException | None = None
         self.forgotten = 0
-        self.modules: list = []  # weak references to the modules that run, innermost last
         self.roots: dict[int, weakref.ref] = {}  # modules that ran inside of no other
-        self.inner: dict[Value, int] | None = None  # what a custom function's forward reads
         self.functions: dict[type, object] = {}  # custom functions, and their own backward
         self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
-        self.quiet = False  # in an optimizer's step
-        self.telling = False
-        self.via = ""  # one of torch's methods that copies values, while it runs
-        self.stepping: list[tuple[torch.Tensor, int]] = []
-        self.inside = 0
+        self.ignored: set[type] = set()  # those whose backward does not use what it is given
+        self.failures: dict[str, None] = {}  # what the recorder itself has failed at
         self.passes = 0
         self.number = 0
         self._order = 0
-        self._active = False
-        self._outside = 0
         self._most = most
         self._kinds: dict[object, Kind] = {}
-
-    def __enter__(self) -> Recorder:
-        self._active = True
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._active = bool(self._outside)
-
-    def watching(self) -> bool:
-        """Is this thread's run being recorded?"""
-        return self._active
-
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Torch has put the mode aside to run a function that may run the user's code."""
-        self._outside += 1
-        try:
-            yield
-        finally:
-            self._outside -= 1
-
-    @contextmanager
-    def again(self) -> Iterator[None]:
-        """Record also what runs inside of such a function."""
-        if not self._outside:
-            yield
-            return
-        outside, self._outside = self._outside, 0
-        try:
-            with self:
-                yield
-        finally:
-            self._outside, self._active = outside, True
 
     # What torch calls.
 
@@ -104,9 +60,9 @@ class Recorder(TorchFunctionMode):
             kind = self._kinds[f]
         except KeyError:
             kind = self._kinds[f] = kind_of(f)
-        if kind.name is None or self.quiet:
+        if kind.name is None or self.here.quiet or self.stopped:
             return f(*args, **(kwargs or {}))
-        if self.inner is not None:
+        if self.here.inner is not None:
             self._read_inside(args, kwargs or {})
             return f(*args, **(kwargs or {}))
         if kind.handler is not None:
@@ -116,7 +72,7 @@ class Recorder(TorchFunctionMode):
     def call(self, name: str, f: Callable, args: tuple, kwargs: dict, note: dict | None = None):
         """Run a function of torch and write down what it did."""
         tensors, numbers = gather(args, kwargs)
-        before = [version(t) for t in tensors]
+        before = [private_doctor.version(t) for t in tensors]
         standing = tuple([standing_of(t) for t in tensors])
         first = private_nodes.next_sequence_nr()
         try:
@@ -124,33 +80,46 @@ class Recorder(TorchFunctionMode):
         except BaseException as error:
             self.raised(error, name, args, kwargs)
             raise
-        changed = [t for t, v in zip(tensors, before, strict=True) if version(t) != v]
+        changed = [
+            t for t, v in zip(tensors, before, strict=True) if private_doctor.version(t) != v
+        ]
         self.note(
             name, tensors, standing, result, changed, first,
             stack=stack_here(), numbers=numbers, note=note, given=(args, kwargs),
         )  # fmt: skip
         return result
 
-    def note(
+    def note(self, *given, **named) -> Call | None:
+        """Write down a call that has run."""
+        return self.guarded(self._note, *given, **named)
+
+    def guarded(self, work: Callable, *given, **named):
+        """What the recorder does for itself: its failure is no matter of the user's."""
+        try:
+            return work(*given, **named)
+        except Exception as error:
+            self.failures[repr(error)[:200]] = None
+            return None
+
+    def _note(
         self, name, tensors, standing, result, changed=(), first=None, *, stack,
         numbers=(), note=None, given=((), {}),
     ) -> Call:  # fmt: skip
-        """Write down a call that has run."""
         of = self.values.of
         end = private_nodes.next_sequence_nr()
         inputs = tuple([of(t) for t in tensors])
         call = Call(
             self._next(), name, stack, inputs, standing, first=end if first is None else first,
-            end=end, off=self.switches.off(), inside=self.inside,
-            module=self.modules[-1] if self.modules else None,
+            end=end, off=self.here.switches.off(), inside=self.here.inside,
+            module=self.here.modules[-1] if self.here.modules else None,
         )  # fmt: skip
         look = LOOKED_AT.get(name)
         if look is not None:
             call.note = look(*given)
         if note:
             call.note.update(note)
-        if self.via:
-            call.note["via"] = self.via
+        if self.here.via:
+            call.note["via"] = self.here.via
         if numbers:
             came = self.escapes.came_back(numbers)
             call.inputs += came
@@ -186,25 +155,39 @@ class Recorder(TorchFunctionMode):
     def looked_at(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
         """The tensors of a call, how they stand to autograd, and how often they were written."""
         tensors = gather(args, kwargs)[0]
-        return tensors, tuple(map(standing_of, tensors)), [version(t) for t in tensors]
+        return (
+            tensors,
+            tuple(map(standing_of, tensors)),
+            [private_doctor.version(t) for t in tensors],
+        )
 
     # What others tell.
 
-    def ran(self, module: torch.nn.Module) -> None:
+    def enter(self, module: torch.nn.Module) -> None:
         """A module's forward begins."""
-        if len(self.modules) == 1:
-            self.roots.setdefault(id(module), self.modules[0])
+        running = self.here.modules
+        running.append(weakref.ref(module))
+        if len(running) == 1:
+            self.roots.setdefault(id(module), running[0])
+
+    def leave(self, module: torch.nn.Module) -> None:
+        """A module's forward has ended."""
+        running = self.here.modules
+        if running and running[-1]() is module:
+            running.pop()
 
     def raised(self, error: BaseException, name: str, args: object, kwargs: dict) -> None:
         """A call has raised: what was it given?"""
-        if error is self.error:
-            return
-        self.error = error
+        if error is not self.error:
+            self.error = error
+            self.guarded(self._raised, name, args, kwargs)
+
+    def _raised(self, name: str, args: object, kwargs: dict) -> None:
         tensors, _ = gather(args, kwargs)
         self.failed = Call(
             self.number + 1, name, stack_here(), tuple(map(self.values.of, tensors)),
-            tuple(map(standing_of, tensors)), off=self.switches.off(), inside=self.inside,
-            module=self.modules[-1] if self.modules else None,
+            tuple(map(standing_of, tensors)), off=self.here.switches.off(), inside=self.here.inside,
+            module=self.here.modules[-1] if self.here.modules else None,
         )  # fmt: skip
 
     def event(self, kind: str, subject: object = None, *, stack: Stack | None = None, **note):
@@ -219,7 +202,7 @@ class Recorder(TorchFunctionMode):
 
     def switch(self, on: bool) -> None:
         """Gradients are switched; called from torch's own switch."""
-        self.switches.set(on, sys._getframe(2))
+        self.here.switches.set(on, sys._getframe(2))
 
     # How it is kept.
 
@@ -252,4 +235,4 @@ class Recorder(TorchFunctionMode):
         for t in gather(args, kwargs)[0]:
             value = self.values.known(t)
             if value is not None:
-                self.inner.setdefault(value, standing_of(t))
+                self.here.inner.setdefault(value, standing_of(t))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..observe import private, private_nodes
+from ..observe import private, private_dispatch, private_nodes
 from .passes import BAD, FINE, ZERO, Node, Pass, Watch, states
 from .stacks import stack_here
 from .tensors import standing_of
@@ -21,52 +21,78 @@ _AT_MOST = 2_000  # nodes whose saved tensors are looked at after an error
 
 def run_engine(recorder: Recorder, run: Callable, roots: tuple, args: tuple, kwargs: dict):
     """Run `run(roots, *args, **kwargs)`, torch's engine, under watch."""
-    _, retain, create, inputs, *_ = args
-    accumulate = bool(kwargs.get("accumulate_grad"))
-    tensors = tuple(t for t in roots if isinstance(t, torch.Tensor))
-    wanted = tuple(t for t in inputs or () if isinstance(t, torch.Tensor))
-    recorder.passes += 1
-    made = Pass(
-        recorder.passes, recorder.number, stack_here(),
-        tuple(map(recorder.values.of, tensors)), bool(retain), bool(create), accumulate,
-        tuple(map(recorder.values.of, wanted)), inside=recorder.inside,
-        order=recorder.next_order(),
-    )  # fmt: skip
-    recorder.history.append(made)
-    watch = Watch(recorder, roots)
-    made.visited = {
-        private_nodes.sequence_nr(node) for node, one in watch.nodes.items() if one.leaf is None
-    }
-    if BAD in states([t.detach() for t in tensors]):
-        for node, one in list(watch.nodes.items())[:_AT_MOST]:
-            one.saved = _saved_states(node)
-    made.late = _written_unseen(recorder, watch) if recorder.unseen else []
-    before = (
-        [one.leaf for one in watch.nodes.values() if one.leaf is not None] if accumulate else []
-    )
-    made.added = tuple(v for v in before if _has_gradient(v))
-    outer, recorder.inside = recorder.inside, made.number
+    if private_dispatch.transforms():  # grad, vmap and their like: no tensor can be looked at
+        return run(roots, *args, **kwargs)
+    begun = recorder.guarded(_begin, recorder, roots, args, kwargs)
+    if begun is None:
+        return run(roots, *args, **kwargs)
+    made, watch = begun
+    outer, recorder.here.inside = recorder.here.inside, made.number
     try:
         with recorder.again():
             result = run(roots, *args, **kwargs)
     except BaseException as error:
         made.error = error
-        made.victims = _victims(watch)
-        recorder.raised(error, "backward", roots, {})
-        made.nodes = _kept(watch)
+        recorder.guarded(_failed, recorder, made, watch, roots)
         raise
     finally:
-        recorder.inside = outer
+        recorder.here.inside = outer
         watch.finish()
-    _judge(made, watch, tensors, wanted, result)
-    if not accumulate:
+    recorder.guarded(_end, recorder, made, watch, roots, result)
+    return result
+
+
+def _begin(recorder: Recorder, roots: tuple, args: tuple, kwargs: dict) -> tuple[Pass, Watch]:
+    _, retain, create, inputs, *_ = args
+    tensors = _tensors(roots)
+    recorder.passes += 1
+    made = Pass(
+        recorder.passes, recorder.number, stack_here(),
+        tuple(map(recorder.values.of, tensors)), bool(retain), bool(create),
+        bool(kwargs.get("accumulate_grad")), tuple(map(recorder.values.of, _tensors(inputs or ()))),
+        inside=recorder.here.inside, order=recorder.next_order(),
+    )  # fmt: skip
+    recorder.history.append(made)
+    watch = Watch(recorder)
+    try:
+        watch.begin(roots)
+        made.visited = {
+            private_nodes.sequence_nr(node)
+            for node, one in watch.nodes.items() if one.leaf is None
+        }  # fmt: skip
+        if BAD in states([t.detach() for t in tensors]):
+            for node, one in list(watch.nodes.items())[:_AT_MOST]:
+                one.saved = _saved_states(node)
+        made.late = _written_unseen(recorder, watch) if recorder.unseen else []
+        if made.accumulate:
+            leaves = [one.leaf for one in watch.nodes.values() if one.leaf is not None]
+            made.added = tuple(v for v in leaves if _has_gradient(v))
+    except Exception:
+        watch.finish()
+        raise
+    return made, watch
+
+
+def _tensors(given) -> tuple[torch.Tensor, ...]:
+    return tuple(t for t in given if isinstance(t, torch.Tensor))
+
+
+def _failed(recorder: Recorder, made: Pass, watch: Watch, roots: tuple) -> None:
+    made.victims = _victims(watch)
+    recorder.raised(made.error, "backward", roots, {})
+    made.nodes = _kept(watch)
+
+
+def _end(recorder: Recorder, made: Pass, watch: Watch, roots: tuple, result: object) -> None:
+    tensors = _tensors(roots)
+    _judge(made, watch, tensors, result)
+    if not made.accumulate:
+        wanted = tuple(t for t in (v.tensor for v in made.inputs) if t is not None)
         standing = tuple(standing_of(t) for t in (*tensors, *wanted))
-        found = tuple(g for g in result if isinstance(g, torch.Tensor))
         recorder.note(
-            "autograd.grad", [*tensors, *wanted], standing, found,
+            "autograd.grad", [*tensors, *wanted], standing, _tensors(result),
             stack=made.stack, note={"pass": made},
         )  # fmt: skip
-    return result
 
 
 def _has_gradient(value) -> bool:
@@ -75,7 +101,7 @@ def _has_gradient(value) -> bool:
     return grad is not None and states([grad])[0] != ZERO
 
 
-def _judge(made: Pass, watch: Watch, roots: tuple, wanted: tuple, result: object) -> None:
+def _judge(made: Pass, watch: Watch, roots: tuple, result: object) -> None:
     """What the gradients of the leaves are, and where a bad one came from."""
     leaves = [one for one in watch.nodes.values() if one.leaf is not None and one.ran]
     given = [] if made.accumulate else list(result)

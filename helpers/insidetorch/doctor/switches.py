@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from types import FrameType
 
 import torch
@@ -22,15 +23,19 @@ class Switches:
             return None
         return self._switches[-1] if self._switches else Switch(False, None, "")
 
-    def set(self, on: bool, frame: FrameType | None) -> None:
+    def set(self, on: bool, frame: FrameType | None, *, name: str = "") -> None:
         """Torch's own switch was called from this frame: by a `with`, a decorator or a call."""
         if frame is not None and frame.f_code.co_name == "__exit__":
-            while self._switches and self._switches[-1].on != on:
-                self._switches.pop()
+            self.restore(on)
             return
-        new = Switch(on, switch_spot(frame), switch_name(frame))
+        new = Switch(on, switch_spot(frame), name or switch_name(frame))
         if not self._switches or self._switches[-1] != new:
             self._switches.append(new)
+
+    def restore(self, on: bool) -> None:
+        """What had been switched last is over, and gradients are on or off as before."""
+        while self._switches and self._switches[-1].on != on:
+            self._switches.pop()
 
 
 def switch_spot(frame: FrameType | None) -> Spot | None:
@@ -47,12 +52,13 @@ def switch_spot(frame: FrameType | None) -> Spot | None:
 
 
 def switch_name(frame: FrameType | None) -> str:
-    """What switches: no_grad, set_grad_enabled, or torch's checkpoint."""
+    """What switches: no_grad, set_grad_enabled, or a part of torch's, by its name."""
     name = type(frame.f_locals.get("self")).__name__ if frame is not None else ""
     for _ in range(4):
         if frame is None:
             break
-        if frame.f_code.co_filename.endswith("checkpoint.py"):
-            return "checkpoint"
+        path = PurePath(frame.f_code.co_filename)
+        if path.name == "checkpoint.py" or path.parent.name == "distributions":
+            return "checkpoint" if path.name == "checkpoint.py" else "distributions"
         frame = frame.f_back
     return name

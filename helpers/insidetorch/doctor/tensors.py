@@ -7,19 +7,14 @@ import torch
 from .values import DEAD, LEAF, LIVE
 
 
-def version(t: torch.Tensor) -> int:
-    """How often a tensor was written; inference tensors do not count it."""
-    try:
-        return t._version
-    except RuntimeError:
-        return -1
-
-
 def standing_of(t: torch.Tensor) -> int:
     """How does a tensor stand to autograd: DEAD, LIVE or LEAF?"""
     if not t.requires_grad:
         return DEAD
-    return LEAF if t.is_leaf else LIVE
+    try:
+        return LEAF if t.is_leaf else LIVE
+    except RuntimeError:  # a view from no_grad whose base was written since: torch refuses to say
+        return DEAD
 
 
 def overlapping(t: torch.Tensor) -> bool:

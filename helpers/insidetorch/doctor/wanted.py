@@ -28,13 +28,11 @@ class Wanted:
 
     def wants(self, leaf: Value, kind: str = "") -> bool:
         """Should a leaf that got no gradient have had one?"""
+        t = leaf.tensor
+        if t is None or not t.requires_grad:
+            return False
         if leaf in self.asked or leaf in self.read:
             return True
-        t = leaf.tensor
-        if t is None:
-            return False
-        if not t.requires_grad:
-            return False
         if self.optimizers:
             return leaf in self.held or not isinstance(t, nn.Parameter)
         if kind == "create_graph_missing":  # a gradient that is used, as in sampling

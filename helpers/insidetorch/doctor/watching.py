@@ -47,7 +47,10 @@ class Run:
             found.append(
                 f"The first {self.recorder.forgotten:,} calls are forgotten: see --max-ops."
             )
-        return (*found, *self._failures)
+        if self.recorder.threads:
+            found.append(f"{self.recorder.threads} other threads were followed too.")
+        failed = [f"A call could not be written down ({one})." for one in self.recorder.failures]
+        return (*found, *failed, *self._failures)
 
     def ask(self, question: str, names: Mapping[str, object] | None = None) -> None:
         """Ask about a tensor by an expression, such as "encoder.weight.grad"."""

@@ -43,6 +43,15 @@ def packet_name(op: object) -> str:
     return ".".join(operator_name(op).split(".")[:2])
 
 
+def refuse_to_run(fn: object, *, asked: str) -> None:
+    """Raises TypeError for what is not a function, most often the result of one."""
+    if not callable(fn):
+        raise TypeError(
+            f"{asked} of {type(fn).__name__} was asked. It cannot be called, so there is nothing "
+            "to run. Give a function without arguments, such as lambda: f(x)."
+        )
+
+
 def operands(value: object) -> Iterator[torch.Tensor]:
     """The tensors of an operator's arguments or result: themselves, or in tuples, lists, dicts.
 
@@ -61,7 +70,8 @@ def count(fn: Callable[[], object]) -> OperatorCount:
 
     Args: `fn`, called once, without arguments. What counts are the operators below autograd, as
     kernels see them; those of this thread only. (In inference mode operators arrive whole.)
-    Returns an `OperatorCount`. Whatever `fn` raises passes through.
+    Returns an `OperatorCount`. Raises TypeError if `fn` cannot be called; whatever it raises passes
+    through.
 
     >>> import torch
     >>> print(count(lambda: torch.arange(6).reshape(2, 3).t().contiguous()))
@@ -69,6 +79,7 @@ def count(fn: Callable[[], object]) -> OperatorCount:
 
     Source: torch.utils._python_dispatch.TorchDispatchMode (2.13).
     """
+    refuse_to_run(fn, asked="A count of the operators")
     with _Counter() as counter:
         fn()
     return OperatorCount(tuple(counter.calls.items()))

@@ -10,6 +10,7 @@ from traceback import walk_tb
 
 from ..records import DispatchPath, Explanation, Failure, Place
 from . import private, private_nodes
+from .dispatch import refuse_to_run
 from .failures import arguments, lacking_fake, lacking_formula, lacking_kernel, would_run
 from .operators import operator_of
 from .paths import path_of
@@ -34,11 +35,7 @@ def explanation_of(fn: Callable[[], object]) -> Explanation:
     >>> [change.names + change.runs for change in found.changes]
     [('self', 'float16'), ('mat2', 'float32')]
     """
-    if not callable(fn):
-        raise TypeError(
-            f"An explanation of {type(fn).__name__} was asked. It cannot be called, so there is "
-            "nothing to run. Give a function without arguments, such as lambda: f(x)."
-        )
+    refuse_to_run(fn, asked="An explanation")
     raised = None
     with _Watch() as watch:
         try:

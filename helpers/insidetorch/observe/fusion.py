@@ -111,9 +111,10 @@ def _run(code: str, fn: Callable[..., object], rows: int) -> tuple[Trace, object
         with torch.no_grad():
             found = trace(lambda: kept.append(fn(*given)))
     except Exception as error:
-        raise _refused(
-            code, rows, f"It raised {_first_line(error)}. Use a, b, c, w, torch, F and math."
-        ) from None
+        help = "Use a, b, c, w, torch, F and math"
+        if any(name in str(error) for name in ("CUDA", "NVIDIA")):
+            help = "The tensors are on the CPU, and torch sees no GPU here; leave them there"
+        raise _refused(code, rows, f"It raised {_first_line(error)}. {help}.") from None
     return found, kept[0]
 
 

@@ -30,6 +30,13 @@ def packet_of(fn: object) -> Packet:
             f"The path of {name} was asked. It takes functions, and what counts are the operators "
             "inside them. Ask for one of these."
         )
+    if isinstance(fn, torch.nn.Module):
+        raise TypeError(
+            f"The path of a {type(fn).__name__} was asked. A module is written in Python, and the "
+            "dispatcher sees only the operators that it calls. Ask for one of them; "
+            "print(insidetorch.count(lambda: module(x))) lists those that run, for your module and "
+            "its input x."
+        )
     found = operator_name_of(name)
     if hasattr(fn, "__code__"):
         same = f" The operator of that name is torch.ops.aten.{found}." if found else ""

@@ -124,11 +124,11 @@ def _resolved(packet: Packet, args: Sequence[object], kwargs: Mapping[str, objec
     except RuntimeError:
         given = ", ".join([*map(_kind, args), *(f"{k}={_kind(v)}" for k, v in kwargs.items())])
         overloads = [getattr(packet, name) for name in packet.overloads()]
-        names = ", ".join(map(str, filter(private_dispatch.is_dispatched, overloads)))
+        names = list(map(str, filter(private_dispatch.is_dispatched, overloads)))
         raise TypeError(
             f"The path of {private_dispatch.packet_name(packet)}({given}) was asked. None of its "
-            f"overloads takes these arguments: {names}. Give what one of them takes: print its "
-            "_schema."
+            f"overloads takes these arguments: {', '.join(names)}. Give what one of them takes; "
+            f"print(torch.ops.{names[0]}._schema) shows it for the first of them."
         ) from None
 
 
@@ -164,7 +164,8 @@ def _bound(
     if wrong or absent or len(args) > len(positional):
         raise TypeError(
             f"The path of {overload} was asked with {', '.join(given) or 'no arguments'}. "
-            f"It takes {', '.join(names) or 'none'}. Give the arguments that its _schema names."
+            f"It takes {', '.join(names) or 'none'}. Give these arguments; "
+            f"print(torch.ops.{overload}._schema) shows their types."
         )
     return given
 

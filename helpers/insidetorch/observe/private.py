@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from . import private_dispatch, private_modes, private_nodes
+from . import private_dispatch, private_doctor, private_modes, private_nodes
 from .private_modes import DispatchMode, unseen  # noqa: F401 - used as private.unseen
 
 _NAMES = (
@@ -33,7 +33,7 @@ _NAMES = (
 def missing() -> list[str]:
     """Which of the private names does this torch not have?"""
     absent = []
-    modules = (private_dispatch, private_modes, private_nodes)
+    modules = (private_dispatch, private_doctor, private_modes, private_nodes)
     for name in (*_NAMES, *(name for module in modules for name in module.NAMES)):
         place = torch
         for part in name.split(".")[1:]:

@@ -28,6 +28,8 @@ _TAKING = frozenset(
 ) | {"aten.new_empty_strided"}
 # These return no tensor, and look at every value.
 _LOOKING = frozenset({"aten.equal", "aten._local_scalar_dense"})
+# These return what they are given; and the marks of torch.profiler.record_function, which the
+# step of every optimizer sets, do nothing at all.
 _NOTHING = frozenset({"aten.lift_fresh", "aten.alias", "aten.detach"})
 
 
@@ -49,7 +51,7 @@ class Signature:
         self.is_placing = self.name in PLACING
         self.is_looking = self.name in _LOOKING
         self.is_taking = self.name in _TAKING
-        self.is_nothing = self.name in _NOTHING
+        self.is_nothing = self.name in _NOTHING or self.name.startswith("profiler.")
         self.is_whole = private.arrives_whole(op)
         self.reads_none = self.name.endswith("_like") or self.name.startswith("aten.new_")
 

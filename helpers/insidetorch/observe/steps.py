@@ -9,7 +9,7 @@ import torch
 
 from ..records import Step, Steps
 from . import private, private_nodes
-from .dispatch import operands, packet_name
+from .dispatch import operands, packet_name, refuse_to_run
 from .places import current_place
 
 # Operators whose result holds values of their inputs, and nothing computed, in new memory.
@@ -52,7 +52,7 @@ def memory_steps(fn: Callable[[], object]) -> Steps:
     threads and the workers of a DataLoader are not. In inference mode operators arrive whole, and
     the copies inside of them are not seen: the result says so.
     Returns `Steps`, in the order in which the operators ran, each with the line that called it.
-    Whatever `fn` raises passes through.
+    Raises TypeError if `fn` cannot be called; whatever it raises passes through.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> [(s.operator, s.effect) for s in memory_steps(lambda: x.t().reshape(6)).found]
@@ -60,6 +60,7 @@ def memory_steps(fn: Callable[[], object]) -> Steps:
 
     Source: torch.utils._python_dispatch.TorchDispatchMode (2.13).
     """
+    refuse_to_run(fn, asked="A list of the steps")
     with _Recorder() as recorder:
         fn()
     return Steps(tuple(recorder.found), parts_unseen=recorder.whole)

@@ -9,7 +9,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ..records import Operand, Place, Trace, Traced
 from . import private, private_nodes
-from .dispatch import operands
+from .dispatch import operands, refuse_to_run
 from .memory_use import Memory, bytes_together
 from .places import current_place
 from .placing import placed
@@ -25,8 +25,9 @@ def trace(fn: Callable[[], object]) -> Trace:
     Returns a `Trace`. Bytes are those that an operator cannot do without: each distinct byte that
     its arguments read, once, however often a stride of 0 reads it, and each that it writes; none
     for a view. An operator that chooses, such as an index, is taken to read what it returns and its
-    indices. What a kernel reads twice, or keeps in memory of its own, is not counted.
-    Whatever `fn` raises passes through.
+    indices. What a kernel reads twice, or keeps in memory of its own, is not counted. Marks of the
+    profiler are no operators here. Raises TypeError if `fn` cannot be called; whatever it raises
+    passes through.
 
     >>> a, b, c = torch.ones(3, 1000)
     >>> found = trace(lambda: a * b + c)
@@ -37,6 +38,7 @@ def trace(fn: Callable[[], object]) -> Trace:
 
     Source: torch.utils._python_dispatch.TorchDispatchMode (2.13).
     """
+    refuse_to_run(fn, asked="A trace")
     with Tracer() as tracer:
         result = fn()
     found = tracer.trace
@@ -52,7 +54,7 @@ class Tracer(private.DispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Traced] = []
-        self.whole = False
+        self.whole = self.on_meta = False
         self._made: dict[int, tuple[StorageWeakRef, int, int]] = {}
         self._signatures: dict[object, Signature] = {}
         self._places: dict[tuple[str, int], Place] = {}
@@ -75,6 +77,7 @@ class Tracer(private.DispatchMode):
         returned = [Memory(t) for t in operands(result)]
         new = [one for one in returned if one.is_new(before)]
         targets = [Memory(t) for t in written]  # a write may have changed their sizes
+        self.on_meta |= any(one.t.is_meta for one in (*given, *returned))
         read, out = _bytes_moved(signature, reading, targets, new, places)
         self.found.append(
             Traced(
@@ -99,7 +102,8 @@ class Tracer(private.DispatchMode):
     def trace(self) -> Trace:
         """What has run; the intermediate results are those whose memory is gone now."""
         gone = tuple(nbytes for ref, nbytes, _ in self._made.values() if ref.expired())
-        return Trace(tuple(self.found), gone, parts_unseen=self.whole)
+        found = tuple(self.found)
+        return Trace(found, gone, parts_unseen=self.whole, on_meta=self.on_meta)
 
     def _operand(self, one: Memory) -> Operand:
         known = self._made.get(one.storages[0]) if one.storages else None

@@ -50,6 +50,7 @@ def _candidates(patient: Patient) -> list[Value]:
         values = [patient.recorder.values.of(p) for p in root.parameters() if p.requires_grad]
         if any(not patient.missing(v) for v in values) or patient.wanted.held & set(values):
             found.update(dict.fromkeys(values))
+    found.update(dict.fromkeys(v for v in patient.wanted.held if v.tensor is not None))
     found.update(dict.fromkeys(patient.asked))
     return [v for v in found if v.leaf and patient.wanted.wants(v)]
 
@@ -136,10 +137,13 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
         (m for root in patient.names.roots for m in root.modules()
          if any(p is t for p in m.parameters(recurse=False))), None,
     )  # fmt: skip
-    if owner is None or (leaf not in patient.asked and _one_of_many(patient, owner)):
+    if owner is None:
+        spot = _registered(patient, leaf)
+    elif leaf not in patient.asked and _one_of_many(patient, owner):
         return None
-    event = made_module(patient, owner)
-    spot = construction(event, owner) if event is not None else None
+    else:
+        event = made_module(patient, owner)
+        spot = construction(event, owner) if event is not None else None
     if spot is None:
         return None
     return Finding(
@@ -147,6 +151,13 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
         "No gradient comes back to {names}: it is declared here and was never used.",
         _UNUSED, weight=50,
     )  # fmt: skip
+
+
+def _registered(patient: Patient, leaf: Value) -> Spot | None:
+    """The line that made the module of a parameter, where that module is gone."""
+    event = next((e for e in patient.history.of("register") if e.subject is leaf), None)
+    outside = [s for s in event.stack if s.code.co_name != "__init__"] if event else []
+    return outside[0] if outside else None
 
 
 def _one_of_many(patient: Patient, owner: nn.Module) -> bool:

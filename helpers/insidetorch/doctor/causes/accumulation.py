@@ -119,6 +119,7 @@ def _two_orders(patient: Patient) -> Iterator[Finding]:
 def _order(patient: Patient) -> Iterator[Finding]:
     """Clipping after the step, a step before any pass, a schedule before the first step."""
     last, stepped, passes = "", False, 0
+    scaled = unscaled = False
     for kind, one in timeline(patient):
         if kind == "clip" and last == "step":
             yield note(
@@ -137,6 +138,15 @@ def _order(patient: Patient) -> Iterator[Finding]:
                     "Call backward() first, then step().", weight=28,
                 )  # fmt: skip
                 return
+        if kind == "clip" and scaled and not unscaled:
+            yield note(
+                "step_order", first_line(one),
+                "Gradients are clipped while they are still multiplied by the scale of GradScaler.",
+                "Call scaler.unscale_(optimizer) before the clipping.", weight=30,
+            )  # fmt: skip
+            return
+        if kind in ("scale", "unscale", "step"):
+            scaled, unscaled = scaled or kind == "scale", kind == "unscale"
         if kind == "schedule" and not stepped and passes:
             yield note(
                 "step_order", first_line(one),

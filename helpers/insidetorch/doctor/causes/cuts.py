@@ -11,8 +11,8 @@ from ..history import Cut
 from ..passes import NONE
 from ..patient import Patient
 from ..stacks import Spot
-from ..values import Value
-from .common import place
+from ..values import LIVE, Value
+from .common import place, text_of
 from .cut_kinds import FIXES, kind_of, spot_of, what
 
 
@@ -42,6 +42,7 @@ def find(patient: Patient) -> Iterator[Finding]:
             FIXES[kind], weight=60 + min(len(leaves), 9) - cut.depth + cut.call.number * 1e-9,
         )  # fmt: skip
     yield from silent_parts(patient)
+    yield from samples(patient)
 
 
 def silent_parts(patient: Patient) -> Iterator[Finding]:
@@ -75,3 +76,27 @@ def _zero_slices(grad: torch.Tensor) -> bool:
         return False
     zero = (grad == 0).reshape(grad.shape[0], -1).all(dim=1)
     return bool(zero.any()) and not bool(zero.all())
+
+
+def samples(patient: Patient) -> Iterator[Finding]:
+    """Samples of a distribution that a loss is computed from, and not their log-probability."""
+    for one in patient.history.losses():
+        for cut in patient.cuts(one):
+            off = cut.call.off
+            if off is None or off.name != "distributions" or one.error is not None:
+                continue
+            flow = patient.history.flow(one)
+            readers = [r for r in cut.value.readers if r in flow.calls and LIVE in r.made]
+            if not readers or any("log_prob" in text_of(s) for r in readers for s in r.stack):
+                continue
+            leaves = [v for v in cut.leaves if patient.wanted.wants(v)]
+            if leaves:
+                names = patient.names.listed(leaves)
+                yield Finding(
+                    "no_grad", PROBLEM, place(off.spot), names,
+                    f"No gradient comes back through this sample to {names}: sample() runs without "
+                    "gradients, and the loss is computed from the sample itself.",
+                    "Use rsample(), which keeps the graph, or the log-probability of the sample.",
+                    weight=56,
+                )  # fmt: skip
+                return

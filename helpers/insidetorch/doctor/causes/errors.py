@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from ...observe import private_doctor
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
@@ -119,7 +120,7 @@ def _numpy(patient: Patient, failed: Call) -> Finding:
 
 
 def _inference(patient: Patient, failed: Call) -> Finding:
-    value = next((v for v in failed.inputs if v.made is not None and v.made.note.get("inference")),
+    value = next((v for v in failed.inputs if v.made is not None and v.made.off is not None and v.made.off.name == "inference_mode"),
                  None)  # fmt: skip
     maker = value.made if value is not None else None
     spot = maker.off.spot if maker and maker.off and maker.off.spot else maker and maker.spot
@@ -153,9 +154,11 @@ def _overlap(patient: Patient, failed: Call) -> Finding:
 
 def _formula(patient: Patient, failed: Call) -> Finding:
     found = re.search(r"through (\S+)\.default but no autograd formula", str(patient.error))
-    maker = _op_call(patient, found[1] if found else "")
+    name = found[1] if found else ""
+    maker, code = _op_call(patient, name), private_doctor.custom_op_code(name)
+    spot = Spot(code, code.co_firstlineno) if code else maker.spot if maker else failed.spot
     return _finding(
-        "custom_op", maker.spot if maker else failed.spot, found[1] if found else "",
+        "custom_op", spot, name,
         "This operator has no formula for its backward pass.",
         "Register one: torch.library.register_autograd(name, backward, setup_context=...).",
     )  # fmt: skip

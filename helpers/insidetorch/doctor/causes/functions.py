@@ -21,6 +21,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     """Wrong counts and shapes of gradients, and tensors kept on ctx that must not be."""
     yield from _raised(patient)
     yield from _summed(patient)
+    yield from _ignored(patient)
     yield from _kept(patient)
 
 
@@ -77,6 +78,20 @@ def _summed(patient: Patient) -> Iterator[Finding]:
             "Return a gradient of the size of the argument, and compare with "
             "torch.autograd.gradcheck.",
             weight=75,
+        )  # fmt: skip
+
+
+def _ignored(patient: Patient) -> Iterator[Finding]:
+    """A backward that does not use the gradient it is given."""
+    for function in patient.recorder.ignored:
+        name = function.__name__
+        yield Finding(
+            "custom_function", PROBLEM, backward_line(function), name,
+            f"{name}.backward does not use the gradient that it is given: what comes after the "
+            "function in the loss has no influence on the gradient.",
+            "Multiply by the incoming gradient: return grad * ..., and compare with "
+            "torch.autograd.gradcheck.",
+            weight=74,
         )  # fmt: skip
 
 

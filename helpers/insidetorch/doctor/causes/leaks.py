@@ -24,34 +24,28 @@ _SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "mul", "__mul__", "le
 
 def running_sums(patient: Patient) -> Iterator[Finding]:
     """A sum that goes on over steps and drags the graph of each with it."""
-    passes = patient.history.losses()
-    if len(passes) < 2:
-        return
+    passes = [one for one in patient.history.losses() if one.accumulate]
     used = {call for one in passes for call in patient.history.flow(one).calls}
-    counts: dict[Spot, list[Call]] = defaultdict(list)
+    last: dict[Spot, Call] = {}
+    counts: dict[Spot, int] = defaultdict(int)
     for call in patient.history.calls:
-        if call in used or call.name not in _SUMS or call.spot is None or LIVE not in call.made:
+        if call in used or call.inside or call.name not in _SUMS or LIVE not in call.made:
             continue
-        if any(_from_before(patient, value, how, call) for value, how in
-               zip(call.inputs, call.standing, strict=False)):  # fmt: skip
-            counts[call.spot].append(call)
-    for spot, calls in counts.items():
-        if len(calls) > 2:
+        before = last.get(call.spot)
+        goes_on = before is not None and any(v in before.outputs for v in call.inputs)
+        if goes_on and any(before.number <= one.at < call.number for one in passes):
+            counts[call.spot] += 1
+        last[call.spot] = call
+    for spot, count in counts.items():
+        if spot is not None and count > 1:
             yield Finding(
                 "graph_leak", PROBLEM, place(spot), "",
-                f"This line adds a tensor with its history to one that is kept, {len(calls)} "
-                "times: the graph of every step stays reachable.",
+                "This line adds a tensor with its history to one that is kept, over "
+                f"{count + 1} steps: the graph of every step stays reachable.",
                 "Add the number: total += loss.item(), or loss.detach().",
                 weight=63,
             )  # fmt: skip
             return
-
-
-def _from_before(patient: Patient, value, how: int, call: Call) -> bool:
-    """Is it a result that an earlier pass has been through?"""
-    if how != LIVE or value.made is None:
-        return False
-    return any(value.made.number <= one.at < call.number for one in patient.history.losses())
 
 
 def kept(patient: Patient) -> Iterator[Finding]:

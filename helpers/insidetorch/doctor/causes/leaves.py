@@ -9,9 +9,11 @@ from torch.nn.utils import parametrize
 
 from ..calls import Call
 from ..finding import PROBLEM, Finding
+from ..passes import ZERO
 from ..patient import Patient
 from ..values import Value
 from .common import in_frame_of, place
+from .modules import construction, made_module
 
 
 def non_leaves(patient: Patient) -> Iterator[Finding]:
@@ -80,3 +82,73 @@ def _frozen(patient: Patient, value: Value) -> Finding:
         "Leave requires_grad on for what is to be trained (freeze=False, requires_grad_(True)).",
         weight=90,
     )  # fmt: skip
+
+
+def moving_statistics(patient: Patient) -> Iterator[Finding]:
+    """A BatchNorm that is frozen, and whose statistics move."""
+    off = {e.subject: e for e in patient.history.of("requires_grad") if not e.note["on"]}
+    inside = [c for one in patient.history.losses() for c in patient.history.flow(one).calls]
+    for call in inside:
+        weight = next((v for v in call.inputs if v in off), None)
+        if call.name != "batch_norm" or not call.note.get("training") or weight is None:
+            continue
+        if not _beside_trained(patient, weight):
+            continue
+        event = off[weight]
+        after = [
+            e for e in patient.history.of("train")
+            if e.note["mode"] and e.order > event.order and e.at < call.number
+        ]  # fmt: skip
+        stack = after[-1].stack if after else event.stack
+        name = patient.names.of(weight)
+        yield Finding(
+            "frozen", PROBLEM, place(stack[0]) if stack else None, name,
+            f"The BatchNorm of {name} is frozen, and runs in training mode: its running mean and "
+            "variance go on changing, and it normalizes by each batch.",
+            "Call .eval() on what is frozen, after every model.train().",
+            weight=48,
+        )  # fmt: skip
+        return
+
+
+def _beside_trained(patient: Patient, weight: Value) -> bool:
+    """Is it a part of a model of which another part is trained?"""
+    for root in patient.names.roots:
+        parameters = list(root.parameters())
+        if any(p is weight.tensor for p in parameters) and any(p.requires_grad for p in parameters):
+            return True
+    return False
+
+
+def linear_twice(patient: Patient) -> Iterator[Finding]:
+    """A derivative of a derivative that is zero everywhere, or has no graph."""
+    for one in patient.history.passes:
+        inner = [c for c in patient.history.flow(one).calls if c.name == "autograd.grad"]
+        inner = [c for c in inner if c.note["pass"].create]
+        if one.accumulate and one.error is None or not inner:
+            continue
+        raised = one.error is not None and "does not require grad" in str(one.error)
+        if not raised and (not one.results or set(one.results) != {ZERO}):
+            continue
+        first = inner[0].note["pass"]
+        calls = sorted(patient.history.flow(first).calls, key=lambda call: call.number)
+        flat = [c for c in calls if c.name in _PIECEWISE]
+        spot = None
+        if flat:
+            module = flat[0].module() if flat[0].module is not None else None
+            event = made_module(patient, module) if module is not None else None
+            own = type(module).__module__.startswith("torch.") if module is not None else False
+            spot = construction(event, module) if event and own else flat[0].spot
+        elif calls:
+            spot = calls[-1].spot
+        yield Finding(
+            "linear_second", PROBLEM, place(spot), "",
+            "The first derivative is a constant here: its own derivative is zero everywhere.",
+            "Use a function that is curved (tanh, softplus, SiLU), where a second derivative is "
+            "needed.",
+            weight=91 if raised else 59,
+        )  # fmt: skip
+        return
+
+
+_PIECEWISE = {"relu", "relu_", "leaky_relu", "hardtanh", "threshold", "abs", "relu6", "clamp"}

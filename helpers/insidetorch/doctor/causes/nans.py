@@ -73,7 +73,7 @@ def _masked(patient: Patient, one: Pass, softmax: Call) -> Finding:
         if call.name in _MASKS and call.number < softmax.number:
             mask = call if mask is None or call.number > mask.number else mask
     return _finding(
-        "nan_masked", (mask or softmax).spot, "the loss",
+        "nan_masked", (mask or softmax).spot, "",
         "A row of this softmax has nothing but -inf: e^-inf / 0 is NaN.",
         "Leave such rows out, or fill with a large finite number "
         "(torch.finfo(dtype).min) instead of -inf.",
@@ -99,6 +99,9 @@ def _backward(patient: Patient, one: Pass) -> Finding | None:
         node for node in one.nodes
         if BAD in node.went and BAD not in node.came and node.call is not None
     ]  # fmt: skip
+    for node in one.nodes:
+        if "oftmax" in node.name and node.saved.get("result") == BAD and node.call is not None:
+            return _masked(patient, one, node.call)
     if not origins:
         return None
     node = max(origins, key=lambda n: n.call.number)

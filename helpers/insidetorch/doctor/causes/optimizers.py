@@ -27,6 +27,16 @@ def find(patient: Patient) -> Iterator[Finding]:
     if not outside:
         return
     names = patient.names.listed(outside)
+    replaced = _replaced(patient, outside, made)
+    if replaced is not None:
+        yield Finding(
+            "stale_optimizer", PROBLEM, place(replaced), names,
+            f"{names} takes the place of a parameter here that the optimizer holds: the optimizer "
+            "goes on with the old one, and no step changes the new one.",
+            "Make a new optimizer after it, or write into the old parameter under no_grad.",
+            weight=72,
+        )  # fmt: skip
+        return
     for event in made:
         if _holds_strangers(patient, event):
             yield Finding(
@@ -51,6 +61,19 @@ def find(patient: Patient) -> Iterator[Finding]:
             "Parameters, so that .parameters() finds them.",
             weight=68,
         )  # fmt: skip
+
+
+def _replaced(patient: Patient, outside: list[Value], made: list[Event]) -> Spot | None:
+    """Where a parameter was put into a place whose old parameter is in an optimizer."""
+    slots: dict[tuple, list[Event]] = {}
+    for event in patient.history.of("register"):
+        slots.setdefault((id(event.note["module"]()), event.note["name"]), []).append(event)
+    for events in slots.values():
+        new = events[-1]
+        old = [e for e in events[:-1] if e.subject in patient.wanted.held]
+        if old and new.subject in outside and new.order > made[0].order and new.stack:
+            return new.stack[0]
+    return None
 
 
 def _trained(patient: Patient) -> list[Value]:

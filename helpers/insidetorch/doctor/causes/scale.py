@@ -8,6 +8,7 @@ from ..finding import Finding
 from ..passes import Pass
 from ..patient import Patient
 from .common import first_line, in_frame_of, note
+from .modules import construction, made_module
 from .timeline import timeline
 
 
@@ -29,7 +30,7 @@ def find(patient: Patient) -> Iterator[Finding]:
             )  # fmt: skip
             return
         by = [_divided(one) for one in group]
-        if None not in by and set(by) != {float(len(group))} and len(set(by)) == 1:
+        if None not in by and len(set(by)) == 1 and by[0] < len(group) - 0.5:
             spot = in_frame_of(group[0].roots[0].made.stack, group[0].stack)
             yield note(
                 "accum_scale", spot,
@@ -41,8 +42,10 @@ def find(patient: Patient) -> Iterator[Finding]:
         norm = next((c for one in group for c in patient.history.flow(one).calls
                      if c.name == "batch_norm" and c.note.get("training")), None)  # fmt: skip
         if norm is not None:
+            module = norm.module() if norm.module is not None else None
+            made = made_module(patient, module) if module is not None else None
             yield note(
-                "accum_batchnorm", norm.spot,
+                "accum_batchnorm", construction(made, module) if made else norm.spot,
                 f"The gradients of {len(group)} passes are added up, and BatchNorm computes its "
                 "mean and variance from each small batch alone.",
                 "Use GroupNorm or LayerNorm, or freeze the statistics, if the large batch is to "
@@ -82,6 +85,10 @@ def _counted(patient: Patient, one: Pass):
 
 
 def _divided(one: Pass) -> float | None:
-    """By which number was the loss divided last?"""
+    """By which numbers was the loss divided in the end?"""
     maker = one.roots[0].made if one.roots else None
-    return maker.note.get("by") if maker is not None else None
+    found = None
+    while maker is not None and "by" in maker.note and maker.inputs:
+        found = (found or 1.0) * maker.note["by"]
+        maker = maker.inputs[0].made
+    return found

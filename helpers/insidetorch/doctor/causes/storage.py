@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 import torch
+from torch import nn
 
+from ...observe import private_doctor
 from ...records import Place
 from ..calls import Event
 from ..finding import PROBLEM, Finding
@@ -23,15 +25,45 @@ _CLONE = "Copy it: .clone() (or copy.deepcopy of a state_dict)."
 
 def aliases(patient: Patient) -> Iterator[Finding]:
     """Tensors that were kept as if they were copies, and changed with what they share."""
+    yield from _two_parameters(patient)
     yield from _snapshots(patient)
     yield from _repeated(patient)
     yield from _captured(patient)
     yield from _arrays(patient)
 
 
+def _two_parameters(patient: Patient) -> Iterator[Finding]:
+    """Parameters of two modules that are two objects and one memory, which a step has written."""
+    owners: dict[int, list[tuple[str, nn.Parameter]]] = defaultdict(list)
+    for root in patient.names.roots:
+        for name, p in root.named_parameters():
+            if p.numel() and p.layout == torch.strided:
+                owners[p.untyped_storage().data_ptr(), p.storage_offset()].append((name, p))
+    for shared in owners.values():
+        if len({id(p) for _, p in shared}) < 2 or len({p.shape for _, p in shared}) > 1:
+            continue
+        calls = [e for e in patient.history.of("load_state_dict") if e.note.get("assign")]
+        calls += [c for c in patient.history.calls if c.name == "data.set"]
+        written = [c for c in patient.history.calls if c.name == "step"]
+        spots = [one.stack[0] for one in calls if one.stack]
+        if spots and written:
+            names = " and ".join(
+                dict.fromkeys(patient.names.of(patient.recorder.values.of(p)) for _, p in shared)
+            )
+            yield Finding(
+                "storage_shared", PROBLEM, place(spots[-1]), names,
+                f"Since this line {names} are one piece of memory: a step of one changes the other.",
+                "Copy the values: load_state_dict without assign=True, or .data.clone().",
+                weight=54,
+            )  # fmt: skip
+            return
+
+
 def _snapshots(patient: Patient) -> Iterator[Finding]:
     """A state_dict that was kept while its parameters went on changing."""
     for event in patient.history.of("state_dict"):
+        if any(v.wrote for _, v in event.note["tensors"]):  # it is used to write to the parameters
+            continue
         changed = [
             v for _, v in event.note["tensors"]
             if v.memory is not None and _written_after(v, event.at)
@@ -190,7 +222,7 @@ def _whole_is_held(t: torch.Tensor) -> bool:
 
     A view alone keeps its base alive too, where no Python object refers to it.
     """
-    base = t._base
+    base = private_doctor.base(t)
     if base is None:
         return False
     return any(not isinstance(one, FrameType) for one in gc.get_referrers(base))

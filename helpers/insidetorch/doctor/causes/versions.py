@@ -128,8 +128,20 @@ def crossing(patient: Patient, one: Pass, victim: Call | None) -> tuple[Spot | N
                 continue
             for maker, _ in makers(value, call.number):
                 if maker.number <= earlier.at:
+                    left = _left_out(patient, maker, value, call)
+                    if left is not None:
+                        return left, value
                     here, there = (in_frame_of(c.stack, one.stack) for c in (call, maker))
                     return (here if here == there else there), value
+    return None
+
+
+def _left_out(patient: Patient, maker: Call, value: Value, reader: Call) -> Spot | None:
+    """The line that detached the other results of the same call, and not this one."""
+    for other in maker.outputs:
+        for call in other.readers:
+            if other is not value and call.name == "detach" and call.number < reader.number:
+                return call.spot
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...observe.places import place_of
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
-from .common import files_of, place, tree_of
+from .common import enclosing, files_of, place, statement_at, tree_of
 
 _PICKS = {"index_select", "masked_select", "gather", "take"}
 
@@ -25,6 +25,65 @@ def overlaps(patient: Patient) -> Iterator[Finding]:
                 weight=56,
             )  # fmt: skip
             return
+
+
+def second_names(patient: Patient) -> Iterator[Finding]:
+    """A tensor with two names that is changed in place under one and used under the other."""
+    told = set()
+    for call in patient.history.calls:
+        if not call.changed or call.spot is None or call.spot in told:
+            continue
+        told.add(call.spot)
+        statement = statement_at(call.spot)
+        name = _changed_name(statement)
+        function = enclosing(call.spot, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if name is None or function is None:
+            continue
+        other = _second_name(function, name, statement)
+        if other is not None:
+            yield Finding(
+                "inplace_silent", PROBLEM, place(call.spot), other,
+                f"{other} and {name} are two names of one tensor: this line changes it in place, "
+                f"and {other} is used afterwards.",
+                f"Make a new tensor: {name} = {name} + ..., or {other} = {name}.clone().",
+                weight=51,
+            )  # fmt: skip
+            return
+
+
+def _changed_name(statement: ast.stmt | None) -> str | None:
+    """The variable that a statement changes in place."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        return statement.target.id
+    value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
+        called = value.func
+        if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            return called.value.id if called.attr.endswith("_") else None
+    return None
+
+
+def _second_name(function: ast.stmt, name: str, changed: ast.stmt) -> str | None:
+    """Another variable that was bound to the same object before, and is read after."""
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Name)):
+            continue
+        target = node.targets[0]
+        if node.value.id != name or not isinstance(target, ast.Name):
+            continue
+        bound = [
+            n.lineno for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            and n.id in (name, target.id) and node.lineno < n.lineno < changed.lineno
+        ]  # fmt: skip
+        read = [
+            n.lineno for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+            and n.id == target.id and n.lineno > changed.lineno
+        ]  # fmt: skip
+        if node.lineno < changed.lineno and not bound and read:
+            return target.id
+    return None
 
 
 def copies(patient: Patient) -> Iterator[Finding]:
