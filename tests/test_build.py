@@ -542,7 +542,7 @@ def test_from_names_a_file_that_is_not_there(tmp_path, capsys):
         (lambda c: c["cells"].reverse(), "its cells stand in another order"),
         (lambda c: c["cells"][1].update(id="other"), "its id is not"),
         (lambda c: c["cells"][1]["metadata"].update(tags=["measured"]), "gives it the tags []"),
-        (lambda c: c["cells"][1]["metadata"].update(trusted=True), "its metadata hold trusted"),
+        (lambda c: c["cells"][1]["metadata"].update(trusted=True), "metadata differ in trusted"),
         (lambda c: c["cells"][1].update(execution_count=None), "its number is None, not 1"),
         (lambda c: c["cells"][2].update(execution_count=7), "its number is 7, not 2"),
         (lambda c: c["metadata"].update(title="x"), "its metadata differ"),
@@ -565,6 +565,16 @@ def test_check_tells_each_difference(tmp_path, capsys, fast, change, told):
     assert main(["--check"], root=tmp_path) == 1
     out = capsys.readouterr().out
     assert told in out and out.startswith(f"notebooks/{NAME}.ipynb")
+    assert "You only read, ran and saved a notebook? `git checkout notebooks` puts" in out
+
+
+def test_check_tells_that_a_folded_cell_stands_open(tmp_path, capsys, fast):
+    lesson = course(tmp_path, HEAD + '\n# %%\npredict = print\n\n# %%\npredict("5.1")\n')
+    main([], root=tmp_path)
+    edit(lesson, lambda c: c["cells"][2]["metadata"]["jupyter"].update(source_hidden=False))
+    capsys.readouterr()
+    assert main(["--check"], root=tmp_path) == 1
+    assert "its metadata differ in jupyter." in capsys.readouterr().out
 
 
 def test_check_tells_a_missing_notebook_and_one_without_a_lesson(tmp_path, capsys, fast):

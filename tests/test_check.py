@@ -79,6 +79,24 @@ def test_an_unknown_mistake_is_shown_beside_torch(course):
     assert outcome.tell == "Given 2: you got 5, torch has 4."
 
 
+def test_what_torch_and_python_call_nothing_is_called_none(course):
+    outcome = check("1.1", lambda x: None if x > 1 else 2, CASES, torch_says=double)
+    assert outcome.tell == "Given 2: you got None, torch has 4."
+    outcome = check("1.1", lambda x: ["a", True] if x > 1 else 2, CASES, torch_says=double)
+    assert outcome.tell == "Given 2: you got ['a', True], torch has 4."
+
+
+def test_what_the_learners_function_was_given_is_told(course):
+    def got(x):
+        return f"{x} bytes, as double([{x}])"
+
+    outcome = check("1.1", lambda x: 2 * x + (x > 1), CASES, torch_says=double, given=got)
+    assert outcome.tell == "Given 2 bytes, as double([2]): you got 5, torch has 4."
+    outcome = check("1.1", lambda x: 2 * x // (2 - x), CASES, torch_says=double, given=got)
+    assert "by zero. Given 2 bytes, as double([2]).\n" in outcome.tell
+    assert check("1.1", double, CASES, given=got).outcome == "right"
+
+
 def test_the_first_error_is_told_with_its_case_and_its_line(course):
     def failing(x):
         return 2 * x if x < 2 else forgotten(x)  # noqa: F821

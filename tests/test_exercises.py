@@ -102,6 +102,13 @@ def test_exercises_have_no_outputs_and_the_metadata_of_nbgrader(chapter):
     assert all(not cell.get("outputs") for cell in notebook["cells"])
 
 
+@pytest.mark.parametrize("folder", ["exercises", "solutions"])
+def test_a_check_is_folded_away_and_an_answer_stands_open(chapter, folder):
+    notebook = json.loads((ROOT / folder / f"{chapter.name}.ipynb").read_text("utf-8"))
+    folded = [c["id"] for c in notebook["cells"] if c["metadata"].get("jupyter")]
+    assert folded == [f"check-{e.id.replace('.', '-')}" for e in chapter.exercises]
+
+
 def test_core_exercises_fit_into_an_hour(chapter):
     assert sum(e.about["minutes"] for e in chapter.exercises if e.about["core"]) <= 60
 

@@ -154,7 +154,7 @@ def test_a_graded_check_holds_no_oracle_and_the_courses_own_names():
         "def oracle(n): return helper(n)\n"
         "def helper(n): return n\n"
         "def look(t2, check2): return tool(answer, t2, t)\n"
-        "check('1', look, torch_says=oracle)"
+        "check('1', look, torch_says=oracle, given=oracle)"
     )
     imports = [
         *imports_of("import tool, a.b\nfrom x import *\nfrom y import check"),

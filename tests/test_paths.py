@@ -559,6 +559,13 @@ def test_asking_changes_nothing(log):
     [
         (F.relu, (a,), TypeError, r"of relu was asked.*in Python.*Ask for one.*aten\.relu"),
         (lambda x: x, (a,), TypeError, r"in Python.*count\(lambda"),
+        (torch.add, (), TypeError, r"aten::add\(\) was asked.*print\(torch.ops.aten.add.Tensor._"),
+        (
+            torch.nn.Linear(3, 3),
+            (a,),
+            TypeError,
+            r"of a Linear was asked.*module.*count\(lambda: m",
+        ),
         (len, (a,), TypeError, r"len was asked.*neither an operator.*Give one"),
         (torch.Tensor.T, (), TypeError, r"of T was asked.*neither an operator.*Give one"),
         (torch.Tensor, (2,), TypeError, r"Tensor was asked.*neither an operator.*Give one"),
@@ -572,13 +579,13 @@ def test_asking_changes_nothing(log):
             torch.ops.aten.add.Tensor,
             (a,),
             TypeError,
-            r"aten::add\(Tensor\).*takes these.*print its",
+            r"aten::add\(Tensor\).*takes these.*; print\(torch.ops.aten.add.Tensor._schema\) shows",
         ),
         (
             torch.ops.aten.add.out,
             (a, a),
             TypeError,
-            r"add.out was asked with self, other.*It takes",
+            r"add.out was asked with self, other.*It takes.*torch.ops.aten.add.out._schema",
         ),
     ],
 )
@@ -721,3 +728,18 @@ def test_a_nested_tensor_passes_autograd_once(name):
     assert whole == (name != "softmax")
     nested = ("AutogradNestedTensor",)
     assert path.ran == ((*nested, "NestedTensorCPU") if whole else nested)
+
+
+def test_a_path_as_the_value_of_a_cell_is_one_line():
+    found = path_of(torch.add, a, b)
+    assert (
+        repr(found) == str(found) == "aten.add.Tensor: AutogradCPU: autograd kernel → CPU: kernel"
+    )
+    assert repr(found["CPU"]) == "CPU: kernel"
+    refused = path_of(torch.exp, torch.eye(2).to_sparse())
+    assert "AutogradCPU: autograd kernel. Could not run 'aten::exp'" in repr(refused)
+
+
+def test_an_explorer_of_a_call_is_refused():
+    with pytest.raises(TypeError, match=r"of mm was asked\. It has calls .* show\(path_of\("):
+        DispatchExplorer(torch.mm)

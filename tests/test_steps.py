@@ -128,6 +128,12 @@ def test_a_cell_is_named_by_its_first_statement_and_the_line_in_it(tmp_path):
     [step] = copies(lambda: exec(code, {"torch": torch})).found
     assert str(step.place) == "cell 'x = torch.ones(2, 3)', line 4: y = x.t().contiguous()"
     assert step.place.file == ""
+    name = str(tmp_path / "ipykernel_77" / "456.py")
+    line = "x.t().contiguous()\n"
+    linecache.cache[name] = (len(line), None, [line], name)
+    code = compile(line, name, "exec")
+    [step] = copies(lambda: exec(code, {"x": torch.ones(2, 3)})).found
+    assert str(step.place) == "cell 'x.t().contiguous()', line 1"  # not said twice
 
 
 def test_what_the_function_raises_passes_through_and_the_mode_is_left():

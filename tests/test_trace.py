@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from html import unescape
+from itertools import pairwise, product
 
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from insidetorch import OperatorTrace, show, trace
+from insidetorch import OperatorTrace, copies, count, show, trace
+from insidetorch.draw.theme import CHAR_WIDTH, SMALL_CHAR_WIDTH
+from insidetorch.observe.aliases import relation
+from insidetorch.observe.steps import memory_steps
+from insidetorch.records import OperatorCount
+from insidetorch.widgets.show import picture_of
 
 
 def tensors():
@@ -314,3 +320,105 @@ def test_views_are_left_out_by_choice_and_a_run_is_repeated():
     widget.again.click()
     assert len(calls) == 2
     assert OperatorTrace(lambda: None).view.status == "No operator ran."
+
+
+def training_step():
+    model = torch.nn.Sequential(
+        torch.nn.Conv1d(3, 8, 3), torch.nn.Flatten(), torch.nn.Linear(8 * 14, 4)
+    )
+    optimizer = torch.optim.SGD(model.parameters(), momentum=0.9)
+
+    def step():
+        optimizer.zero_grad()
+        model(torch.ones(32, 3, 16)).log_softmax(1).mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def test_a_trace_reads_as_text_and_is_bounded():
+    found = trace(training_step())
+    assert str(found) == repr(found) == show(found).text and "Traced(" not in repr(found)
+    assert repr(found[0]) == "aten.ones: nothing → float32 (32, 3, 16); reads 0, writes 6,144 bytes"
+    assert repr(found[0].returned[0]) == "float32 (32, 3, 16)"
+    many = trace(lambda: [torch.ones(1) for _ in range(3000)])
+    assert len(repr(many)) < 4000 and repr(many).endswith("\nAnd 2,960 more operators.")
+    assert repr(trace(lambda: [torch.ones(1) for _ in range(41)])).endswith("And 1 more operator.")
+    rows = torch.ones(1000, 2).unbind()
+    [wide] = trace(lambda: torch.stack(rows)).found
+    assert "float32 (2,) and 992 more → float32 (1000, 2)" in repr(wide) and len(repr(wide)) < 300
+
+
+def test_a_number_agrees_with_its_noun():
+    found = trace(lambda: torch.ones(1, dtype=torch.bool))
+    assert str(found[0]).endswith("reads 0, writes 1 byte")
+    flags = torch.ones(2, dtype=torch.bool)
+    assert "clone: copy of 1 byte\n" in str(memory_steps(lambda: flags[:1].clone()))
+    assert relation(flags, flags[:1]).words == "on one storage, with 1 byte in common"
+    assert (
+        "1 intermediate result of 1 byte is gone"
+        in trace(lambda: torch.ones(1, dtype=torch.bool).logical_not()).sentence
+    )
+
+
+def test_a_count_reads_as_text_and_is_bounded():
+    found = count(training_step())
+    assert repr(found) == str(found) and "aten.convolution_backward.default" in repr(found)
+    assert repr(OperatorCount(tuple((f"aten.f{k}", 2) for k in range(50)))).endswith(
+        "aten.f39 ×2, and 10 more kinds"
+    )
+
+
+def test_marks_of_the_profiler_are_left_out_of_a_trace():
+    step = training_step()
+    with torch.profiler.profile() as profile:
+        step()
+    assert any("Optimizer" in event.key for event in profile.key_averages())
+    names = [one.operator for one in trace(step).found]
+    assert names and all(name.startswith("aten.") for name in names)
+    assert count(step)["profiler._record_function_exit"] == 2  # which is what reaches a mode
+
+
+def test_a_trace_of_meta_tensors_says_that_they_have_no_memory():
+    says = "A tensor on the meta device has no memory"
+    assert says in str(trace(lambda: torch.ones(2, device="meta")))
+    assert says in show(trace(lambda: torch.ones(2, device="meta"))).svg
+    assert says not in str(trace(lambda: torch.ones(2)))
+
+
+@pytest.mark.parametrize("look", [trace, count, copies, memory_steps, OperatorTrace])
+def test_a_result_in_place_of_a_function_is_refused(look):
+    asked = r"of Tensor was asked\. It cannot be called, .* Give a function without arguments"
+    with pytest.raises(TypeError, match=asked):
+        look(torch.ones(2) + 1)
+
+
+def test_no_text_of_the_table_leaves_its_cell():
+    q = torch.ones(2, 4, 8, 16)
+    runs = [
+        training_step(),
+        lambda: torch.nn.functional.scaled_dot_product_attention(q, q, q),
+        lambda: torch.stack(torch.ones(1000, 2).unbind()),
+        lambda: torch.ones(12345, 1000, device="meta") + torch.ones(12345, 1000, device="meta"),
+    ]
+    cell = r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*/>(.*?)<g class="s">(.*?)</g>'
+    for run in runs:
+        found = trace(run)
+        cells = re.findall(cell, picture_of(found, live=True).svg)
+        columns = sorted({(float(x), float(width)) for x, width, *_ in cells})
+        assert len(cells) == 4 * len(found) and len(columns) == 4
+        for (x, width), (following, _) in pairwise(columns):
+            assert x + width < following
+        for _, width, value, small in cells:
+            for texts, letter in ((value, CHAR_WIDTH), (small, SMALL_CHAR_WIDTH)):
+                for text in re.findall(">([^<]+)</text>", texts):
+                    assert len(unescape(text)) * letter < float(width), text
+
+
+def test_a_text_that_is_cut_stands_whole_in_the_sentence_of_its_row():
+    rows = torch.ones(9, 2, 3).unbind()
+    svg = picture_of(trace(lambda: torch.stack(rows)), live=True).svg
+    assert " …</text>" in svg
+    assert (
+        "float32 (2, 3) and 1 more → float32 (9, 2, 3)" in re.search('data-say="([^"]*)"', svg)[1]
+    )

@@ -155,6 +155,10 @@ def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool) -> int:
     if found:
         print(*found, sep="\n")
         print("Run `python course.py build`, or bring edits back with --from NOTEBOOK.")
+        print(
+            "You only read, ran and saved a notebook? `git checkout notebooks` puts all of them "
+            "back as they came, without what you wrote in them."
+        )
         return 1
     print(f"{len(plans)} notebooks as their lessons give them; {_counts(plans)}")
     return 0

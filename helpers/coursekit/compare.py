@@ -62,8 +62,9 @@ def _one_cell(plan: Plan, ours: NotebookNode, theirs: NotebookNode) -> list[Find
     if tags[0] != tags[1]:
         found.append(_differs(plan, cell, f"the text gives it the tags {tags[0]}, not {tags[1]}."))
     elif ours.metadata != theirs.metadata:
-        extra = sorted(set(theirs.metadata) - set(ours.metadata))
-        found.append(_differs(plan, cell, f"its metadata hold {', '.join(extra)}."))
+        keys = sorted({*ours.metadata, *theirs.metadata})
+        other = [key for key in keys if ours.metadata.get(key) != theirs.metadata.get(key)]
+        found.append(_differs(plan, cell, f"its metadata differ in {', '.join(other)}."))
     if theirs.get("attachments"):
         found.append(_differs(plan, cell, "a picture was pasted into it."))
     if ours.id != theirs.get("id"):

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises 3 · The dynamic graph
 #
-# Each exercise has a cell for your answer and a cell that checks it. Run both. A check knows three
-# outcomes: not attempted, not yet, right. Where it recognises a mistake, it says which.
+# Each exercise has a cell for your answer and, folded away below it, a cell that checks it. Run
+# both. A check knows three outcomes: not attempted, not yet, right. Where it recognises a mistake,
+# it says which.
 #
 # - `hint("3.2")` in a cell of your own helps in three steps: each run shows one hint more.
 # - `progress()` shows how far you are.

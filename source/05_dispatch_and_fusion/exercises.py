@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Exercises 5 · Dispatch and fusion
 #
-# Each exercise has a cell for your answer and a cell that checks it. Run both. A check knows three
-# outcomes: not attempted, not yet, right. Where it recognises a mistake, it says which.
+# Each exercise has a cell for your answer and, folded away below it, a cell that checks it. Run
+# both. A check knows three outcomes: not attempted, not yet, right. Where it recognises a mistake,
+# it says which.
 #
 # - `hint("5.2")` in a cell of your own helps in three steps: each run shows one hint more.
 # - `progress()` shows how far you are.
@@ -159,10 +160,13 @@ def table_of(operator):
     return {step.key: word(step) for step in steps if step.holds != "missing"}
 
 
-def run_path(operator, tensor, mode):
+def sets_of(operator, tensor, mode):
     found = asked(operator, tensor, mode)
-    sets = [set(names) for names in (found.argument_keys, found.included, found.excluded)]
-    return path(*sets, list(order), dict(table_of(operator)))
+    return [set(names) for names in (found.argument_keys, found.included, found.excluded)]
+
+
+def run_path(operator, tensor, mode):
+    return path(*sets_of(operator, tensor, mode), list(order), dict(table_of(operator)))
 
 
 def torch_goes(operator, tensor, mode):
@@ -170,8 +174,16 @@ def torch_goes(operator, tensor, mode):
     return [*found.ran, *(["refused"] if found.refusal else [])]
 
 
+def in_words(operator, tensor, mode):
+    keys, included, excluded = map(sorted, sets_of(operator, tensor, mode))
+    return (
+        f"{operator}, {tensor}, {mode} (keys {keys}, included {included}, excluded {excluded}, "
+        f"table {table_of(operator)})"
+    )
+
+
 cases = list(product(operators, tensors, modes))
-check("5.1", run_path, cases, torch_says=torch_goes, by_hand=path)
+check("5.1", run_path, cases, torch_says=torch_goes, given=in_words, by_hand=path)
 
 
 # %% tags=["5.1", "wrong"]
@@ -362,6 +374,53 @@ def path(keys, included, excluded, order, table):
             if table[key] in ("kernel", "composite"):
                 return ran
     return [*ran, "refused"]
+
+
+# %% tags=["5.1", "wrong"]
+# Undefined is never tried in your path, so it ends without a word where no other key is left. It is
+# tried last, whether or not it is in a set, and has an entry in the table like any other.
+def path(keys, included, excluded, order, table):
+    tried, ran = (keys | included) - excluded, []
+    for key in order:
+        if key in tried:
+            if key not in table:
+                return [*ran, "refused"]
+            if table[key] != "fallthrough":
+                ran.append(key)
+            if table[key] in ("kernel", "composite"):
+                return ran
+    return ran
+
+
+# %% tags=["5.1", "wrong"]
+# Undefined is never tried in your path, and the function ends without a return, which is None. It
+# is tried last, whether or not it is in a set, and has an entry in the table like any other.
+def path(keys, included, excluded, order, table):
+    tried, ran = (keys | included) - excluded, []
+    for key in order:
+        if key in tried:
+            if key not in table:
+                return [*ran, "refused"]
+            if table[key] != "fallthrough":
+                ran.append(key)
+            if table[key] in ("kernel", "composite"):
+                return ran
+
+
+# %% tags=["5.1", "wrong"]
+# Two things are missing. Nothing is excluded in your path, so autocast always runs. And Undefined,
+# which is tried last whether or not it is in a set, is never tried.
+def path(keys, included, excluded, order, table):
+    tried, ran = keys | included, []
+    for key in order:
+        if key in tried:
+            if key not in table:
+                return [*ran, "refused"]
+            if table[key] != "fallthrough":
+                ran.append(key)
+            if table[key] in ("kernel", "composite"):
+                return ran
+    return ran
 
 
 # %% tags=["5.1", "wrong"]
@@ -1142,6 +1201,15 @@ def kept_by(node, inputs):
     return sorted(saved) + ["an attribute"] * len(attributes)
 
 
+def are_swapped(returned, sizes, needed):
+    """Does each gradient that is needed stand in the place of the other one?"""
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        return False
+    found = [None if g is None else tuple(g.shape) for g in returned]
+    own = {"x": (0, tuple(sizes)), "beta": (1, ())}
+    return all(found[k] != size == found[1 - k] for k, size in map(own.get, needed))
+
+
 def watch_swish(sizes, needed):
     if not issubclass(Swish, Function):
         return "no autograd.Function"
@@ -1154,6 +1222,8 @@ def watch_swish(sizes, needed):
     if "an attribute" in kept and len(kept) > 2:
         return "a third tensor in an attribute"
     returned = Swish.backward(node, torch.ones(sizes).double())
+    if are_swapped(returned, sizes, needed):
+        return "the gradients are swapped"
     return {
         **derivatives(Swish.apply, sizes, needed),
         "gradcheck": tried(lambda: gradcheck(Swish.apply, inputs, **holds)),
@@ -1293,8 +1363,8 @@ class Swish(torch.autograd.Function):
 
 
 # %% tags=["5.4", "wrong"]
-# The gradient of beta has the sizes of x. Here torch sums it in silence, elsewhere it sums along
-# the wrong dimension: return a gradient of beta's own sizes.
+# The sum of the gradient of beta is missing: it has the sizes of x. Here torch sums it in silence,
+# elsewhere it sums along the wrong dimension: return a gradient of beta's own sizes.
 class Swish(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, beta):
@@ -1312,6 +1382,41 @@ class Swish(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_beta = grad * x * slope
         return grad_x, grad_beta
+
+
+# %% tags=["5.4", "wrong"]
+# The two gradients are swapped: the first one that you return belongs to x, the first argument of
+# forward, and the second one to beta. With equal sizes torch would not notice.
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        slope = x * s * (1 - s)
+        return (grad * x * slope).sum(), grad * (s + beta * slope)
+
+
+# %% tags=["5.4", "wrong"]
+# The sum of the gradient of beta is missing: it has the sizes of x, and beta is one number that
+# is used for every element. And you compute both, whoever needs them. ctx.needs_input_grad says
+# which.
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        slope = x * s * (1 - s)
+        return grad * (s + beta * slope), grad * x * slope
 
 
 # %% tags=["5.4", "wrong"]

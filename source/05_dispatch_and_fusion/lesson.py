@@ -93,9 +93,11 @@ operator_costs()
 
 # %% [markdown]
 # On the left the line is flat. Whatever those calls spend their time on, it is not the eight
-# additions: it is the way to them. On the right the line rises with the elements, and there it
-# is the elements that cost. The second line is six cheap
-# operators in a row, `(((a + b) * b - b) * a).abs() + b`: about six times as long, at both ends.
+# additions: it is the way to them. On the right the line rises with the elements, and there it is
+# the elements that cost. The second line is six cheap operators in a row,
+# `(((a + b) * b - b) * a).abs() + b`: about six times as long, at both ends. (Each time is the
+# shortest of many. If other work keeps your machine busy, the lines are rough all the same: run the
+# cell again.)
 #
 # So there are two costs, and this chapter is about both: **what one call costs**, whatever it
 # computes, and **how many bytes it moves**. First the call.
@@ -445,7 +447,8 @@ FusionLab()
 
 # %% [markdown]
 # Is it true that time goes with bytes? The dotted line below is where a call would lie if every
-# byte cost what it costs in `a * b + c`. The points are calls, on a million elements.
+# byte cost what it costs in `a * b + c`. The points are calls, on a million elements, and each of
+# them is the shortest of twenty runs.
 
 # %% tags=["measured"]
 from insidetorch import byte_costs
@@ -465,7 +468,9 @@ byte_costs(
 # %% [markdown]
 # A call far above the line is not limited by memory: its arithmetic takes longer than its bytes. On
 # the machine that drew the stored picture, `exp` is one. So is the `tanh` inside of GELU, and nine
-# times fewer bytes are not nine times the speed. What lies on the line is **memory bound**.
+# times fewer bytes are not nine times the speed. What lies on the line is **memory bound**. (On a
+# busy machine the points scatter, and the line with them, since it goes through one of them. Trust
+# what stays when you run the cell again.)
 #
 # By this count, a chain in place moves as many bytes as before; it makes no new results on the way.
 # It can still be faster: the count leaves out what fresh memory costs, and memory that was just
@@ -541,15 +546,16 @@ assert len(graph.operators) == 4 and (fused.kernels == 1 or fused.skipped)
 print(len(graph.operators), "operators |", fused.skipped or f"generated kernels: {fused.kernels}")
 
 # %% [markdown]
-# What it wrote is C++: a loop over the elements. It reads three inputs and writes one result, and
-# no intermediate one. `print(fused.code[0])` shows it all.
+# What it writes is C++: a loop over the elements. It reads three inputs and writes one result, and
+# no intermediate one. `print(*fused.code)` shows it all; without a compiler nothing was written,
+# and it prints nothing.
 
 # %% tags=["needs:compiler"]
 import re
 
 written = "".join(fused.code)
 loads, stores = (set(re.findall(mark, written)) for mark in (r"in_ptr\d", r"out_ptr\d"))
-print("the kernel names", *sorted(loads | stores), fused.skipped)
+print(fused.skipped or f"the kernel names {', '.join(sorted(loads | stores))}")
 
 # %% [markdown]
 # ### Breaks
@@ -936,8 +942,8 @@ print("in the graph:", graphs[0].operators)
 #
 # The other old way, for where Python is too slow. What you register is the same: a name, a schema,
 # kernels.
-# This is optional: it takes a C++ compiler and ninja (`pip install ninja`), and about a minute. Set
-# `BUILD` to True to run it.
+# This is optional: it takes a C++ compiler and ninja (`%pip install ninja` in a cell), and about a
+# minute. Set `BUILD` to True to run it.
 
 # %%
 BUILD = False
@@ -953,13 +959,24 @@ TORCH_LIBRARY(chapter5_cpp, library) { library.def("cube(Tensor x) -> Tensor", &
 
 # %%
 if BUILD:
-    from torch.utils.cpp_extension import load_inline
+    import os
+    import sys
+    from shutil import which
 
+    from torch.utils.cpp_extension import get_cxx_compiler, load_inline
+
+    os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)  # where %pip puts ninja
+    if absent := [tool for tool in (get_cxx_compiler(), "ninja") if not which(tool)]:
+        BUILD = False
+        print("This machine lacks", *absent)
+
+# %%
+if BUILD:
     load_inline("chapter5_cpp", SOURCE, is_python_module=False, no_implicit_headers=True)
     print(path_of(torch.ops.chapter5_cpp.cube, points))
     print("gradcheck:", gradcheck(torch.ops.chapter5_cpp.cube, points))
 else:
-    print("Not built: BUILD is False.")
+    print("Not built.")
 
 # %% [markdown]
 # It is registered as a composite operator, so it needs no formula: its parts have theirs. A kernel
@@ -1114,7 +1131,7 @@ def most_bytes(step, rows=4):
         moved[one.operator] = moved.get(one.operator, 0) + one.moved
         calls[one.operator] = calls.get(one.operator, 0) + 1
     for operator in sorted(moved, key=moved.get, reverse=True)[:rows]:
-        print(f"{operator:24} {calls[operator]:3} calls {moved[operator]:9,} bytes")
+        print(f"{operator:24} ×{calls[operator]:<3} {moved[operator]:9,} bytes")
 
 
 most_bytes(lambda: step(256))

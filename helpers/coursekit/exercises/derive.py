@@ -59,8 +59,10 @@ def _cells(exercise: Exercise, answer: str) -> list[NotebookNode]:
         v4.new_code_cell(
             exercise.check,
             id=f"check-{dashed}",
+            # Folded away: what stands below it is the verdict, which a learner looks for.
             metadata={
                 **locked,
+                "jupyter": {"source_hidden": True},
                 "nbgrader": {
                     **_grading(f"{exercise.id}-check", answer=False),
                     "points": exercise.about["points"],

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 
 from .names import defined_by, parse
 
-# Only what it tells a learner needs it, and there is none.
-ORACLE = "torch_says"
+# Only what it tells a learner needs them, and there is none.
+FOR_WORDS = ("torch_says", "given")
 PREFIX = "_course_"
 
 
@@ -40,7 +40,7 @@ def graded_check(
     tree = parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            node.keywords = [one for one in node.keywords if one.arg != ORACLE]
+            node.keywords = [one for one in node.keywords if one.arg not in FOR_WORDS]
     _drop_unused(tree)
     imported = _renamed(imports)
     guarded = set() if by_hand else set(answers)

@@ -44,9 +44,7 @@ class Following(TorchFunctionMode):
         self.here = Here()
         self.threads = 0  # other threads that were followed
         self.stopped = False
-        ref = weakref.ref(self)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=lambda: _stop(ref()))
+        _all.add(self)
 
     def __enter__(self) -> Following:
         self.here.active = True
@@ -84,6 +82,18 @@ class Following(TorchFunctionMode):
             here.outside, here.active = outside, True
 
     @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Run something unseen: a compiler would take the mode for a part of the user's code."""
+        if not self.here.active:
+            yield
+            return
+        self.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+    @contextmanager
     def beside(self) -> Iterator[None]:
         """Record what another thread runs, which begins here."""
         self.threads += 1
@@ -91,7 +101,14 @@ class Following(TorchFunctionMode):
             yield
 
 
-def _stop(mode: Following | None) -> None:
+_all: weakref.WeakSet[Following] = weakref.WeakSet()
+
+
+def _stop() -> None:
     """A child process works on its own, unseen."""
-    if mode is not None:
+    for mode in _all:
         mode.stopped = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_stop)

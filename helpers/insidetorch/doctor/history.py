@@ -11,6 +11,8 @@ from .passes import Pass
 from .recorder import Recorder
 from .values import DEAD, LEAF, LIVE, Value
 
+_ENDS = 4
+
 
 class Use(NamedTuple):
     """A value that one call made and another read; `standing` is how it stood when it was read."""
@@ -154,6 +156,17 @@ class History:
             for value, state in one.leaves.items():
                 found[value].add(state)
         return found
+
+    def samples(self) -> list[Pass]:
+        """Of many passes those that are looked at: the first and last of each line, and bad ones."""
+        lines: dict[object, list[Pass]] = defaultdict(list)
+        for one in self.losses():
+            lines[one.stack[0] if one.stack else None].append(one)
+        chosen: set[Pass] = set()
+        for passes in lines.values():
+            chosen.update(passes[:_ENDS] + passes[-_ENDS:])
+            chosen.update([one for one in passes if one.error is not None or one.nodes][:_ENDS])
+        return [one for one in self.losses() if one in chosen]
 
     def losses(self) -> list[Pass]:
         """The passes that the user's own code began, not one inside of another."""

@@ -9,21 +9,18 @@ from collections.abc import Callable
 import torch
 
 from ..observe import private_doctor, private_nodes
-from .calls import Call, Event
+from .calls import Call
 from .escapes import Escapes
 from .following import Following
 from .functions import HANDLED, Kind, kind_of
+from .log import MOST_CALLS, Log
 from .looks import LOOKED_AT
-from .nodes import Nodes
-from .passes import Pass
-from .stacks import Stack, stack_here
+from .stacks import stack_here
 from .tensors import gather, gather_into, overlapping, standing_of
-from .values import DEAD, Memory, Value, Values
-
-MOST_CALLS = 100_000
+from .values import DEAD, Memory, Value
 
 
-class Recorder(Following):
+class Recorder(Following, Log):
     """Remembers, while it is entered, each call of torch, and changes none.
 
     Args: `most`, how many calls are kept: when there are more, the older half is forgotten.
@@ -31,26 +28,17 @@ class Recorder(Following):
     """
 
     def __init__(self, *, most: int = MOST_CALLS) -> None:
-        super().__init__()
-        self.values = Values()
-        self.nodes = Nodes()
+        Following.__init__(self)
+        Log.__init__(self, most)
         self.escapes = Escapes(self.values)
-        self.calls: list[Call] = []
-        self.events: list[Event] = []
-        self.history: list[Pass] = []
         self.unseen: list[tuple[Call, Memory]] = []  # writes that no version counter counts
         self.failed: Call | None = None
         self.error: BaseException | None = None
-        self.forgotten = 0
         self.roots: dict[int, weakref.ref] = {}  # modules that ran inside of no other
         self.functions: dict[type, object] = {}  # custom functions, and their own backward
         self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
         self.ignored: set[type] = set()  # those whose backward does not use what it is given
-        self.failures: dict[str, None] = {}  # what the recorder itself has failed at
         self.passes = 0
-        self.number = 0
-        self._order = 0
-        self._most = most
         self._kinds: dict[object, Kind] = {}
 
     # What torch calls.
@@ -92,14 +80,6 @@ class Recorder(Following):
     def note(self, *given, **named) -> Call | None:
         """Write down a call that has run."""
         return self.guarded(self._note, *given, **named)
-
-    def guarded(self, work: Callable, *given, **named):
-        """What the recorder does for itself: its failure is no matter of the user's."""
-        try:
-            return work(*given, **named)
-        except Exception as error:
-            self.failures[repr(error)[:200]] = None
-            return None
 
     def _note(
         self, name, tensors, standing, result, changed=(), first=None, *, stack,
@@ -190,38 +170,9 @@ class Recorder(Following):
             module=self.here.modules[-1] if self.here.modules else None,
         )  # fmt: skip
 
-    def event(self, kind: str, subject: object = None, *, stack: Stack | None = None, **note):
-        """Write down something that is no call."""
-        stack = stack_here() if stack is None else stack
-        self.events.append(Event(kind, self.number, stack, subject, note, self.next_order()))
-
-    def next_order(self) -> int:
-        """The place of the next event or pass among all of them."""
-        self._order += 1
-        return self._order
-
     def switch(self, on: bool) -> None:
         """Gradients are switched; called from torch's own switch."""
         self.here.switches.set(on, sys._getframe(2))
-
-    # How it is kept.
-
-    def _next(self) -> int:
-        self.number += 1
-        return self.number
-
-    def _keep(self, call: Call) -> None:
-        self.calls.append(call)
-        self.nodes.add(call)
-        if len(self.calls) > self._most:
-            self._forget(len(self.calls) // 2)
-
-    def _forget(self, count: int) -> None:
-        gone, self.calls = self.calls[:count], self.calls[count:]
-        self.forgotten += count
-        last = gone[-1].number
-        self.nodes.forget(last)
-        self.values.forget()
 
     def _wrote(self, call: Call, value: Value) -> None:
         value.wrote.append(call)

@@ -1,55 +1,81 @@
-"""Run a user's script as Python would, under the doctor's eyes."""
+"""How does Python run a script, a folder or a module as its main program?"""
 
 from __future__ import annotations
 
+import builtins
+import runpy
 import sys
-import types
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import CodeType, ModuleType
 
-from .stacks import own
+from .stacks import is_users, own
+
+
+class NoProgram(Exception):
+    """There is nothing to run; `status` is what Python exits with where it is so."""
+
+    status = 1
 
 
 class Script:
-    """A program: a file, or a module that `python -m` would run.
+    """A program: a script, a folder or archive with a `__main__.py`, or a module for `-m`.
 
     Args: `name`, its path or its dotted name; `args`, its command line; `as_module`.
-    Raises FileNotFoundError or ImportError where there is no such program.
     """
 
     def __init__(self, name: str, args: list[str], *, as_module: bool) -> None:
-        self.package = ""
-        if as_module:
-            self.path, self.package = _module_file(name)
-            self.folder = str(Path.cwd())
-        else:
-            self.path = name
-            if not Path(name).is_file():
-                raise FileNotFoundError(name)
-            self.folder = str(Path(name).resolve().parent)
-        own(Path(self.path).resolve().parent)
-        self.module = types.ModuleType("__main__")
+        self.name = name
         self.args = args
+        self.as_module = as_module
+        self.module = ModuleType("__main__")
 
     def run(self) -> None:
-        """Run it; what it raises comes out of here."""
-        source = Path(self.path).read_bytes()
-        code = compile(source, self.path, "exec", dont_inherit=True)
-        names = vars(self.module)
-        names.update(__file__=self.path, __builtins__=__builtins__)
-        if self.package:
-            names["__package__"] = self.package
-        sys.argv = [self.path, *self.args]
-        sys.path[0] = self.folder
+        """Run it; what it raises comes out of here. Raises NoProgram where there is none."""
+        sys.argv = [self.name, *self.args]
+        if self.as_module:
+            code = self._module()
+        else:
+            path = Path.cwd() / self.name
+            spec = PathFinder.find_spec("__main__", [str(path)])
+            code = self._file(path) if spec is None else self._folder(path, spec)
+        if not is_users(code):  # it lies among installed libraries: the user runs it all the same
+            own(Path(code.co_filename).resolve().parent)
+        vars(self.module)["__builtins__"] = builtins
         sys.modules["__main__"] = self.module
-        exec(code, names)
+        exec(code, vars(self.module))
 
+    def _file(self, path: Path) -> CodeType:
+        if path.is_dir():
+            raise NoProgram(f"There is no __main__.py in {str(path)!r}.")
+        try:
+            source = path.read_bytes()
+        except OSError as error:
+            missing = NoProgram(f"{str(path)!r} cannot be read: {error.strerror}.")
+            missing.status = 2
+            raise missing from None
+        if not sys.flags.safe_path:
+            sys.path[0] = str(path.resolve().parent)
+        vars(self.module).update(
+            __file__=str(path), __cached__=None, __loader__=SourceFileLoader("__main__", str(path))
+        )
+        return compile(source, str(path), "exec", dont_inherit=True)
 
-def _module_file(name: str) -> tuple[str, str]:
-    sys.path.insert(0, str(Path.cwd()))
-    spec = find_spec(name)
-    if spec is not None and spec.submodule_search_locations is not None:
-        spec = find_spec(f"{name}.__main__")
-    if spec is None or spec.origin is None:
-        raise ImportError(f"no module named {name}")
-    return spec.origin, spec.parent or ""
+    def _folder(self, path: Path, spec: ModuleSpec) -> CodeType:
+        sys.path[0] = str(path)
+        self._take(spec)
+        return spec.loader.get_code("__main__")
+
+    def _module(self) -> CodeType:
+        if not sys.flags.safe_path:
+            sys.path[0] = str(Path.cwd())
+        _, spec, code = runpy._get_module_details(self.name, NoProgram)
+        self._take(spec)
+        sys.argv[0] = spec.origin
+        return code
+
+    def _take(self, spec: ModuleSpec) -> None:
+        vars(self.module).update(
+            __spec__=spec, __package__=spec.parent, __loader__=spec.loader,
+            __file__=spec.origin, __cached__=spec.cached,
+        )  # fmt: skip

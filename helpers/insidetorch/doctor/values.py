@@ -62,6 +62,7 @@ class Values:
         self._by_id: dict[int, Value] = {}
         self._memories: dict[int, Memory] = {}
         self.count = 0
+        self.unreadable = False  # were there tensors whose memory cannot be asked for?
 
     def of(self, t: torch.Tensor, *, inputs: tuple[Value, ...] = ()) -> Value:
         """The value of a tensor. One that is new shares the memory of an input where it does."""
@@ -98,6 +99,7 @@ class Values:
         try:
             key = private.storage_id(t)
         except (RuntimeError, NotImplementedError):  # sparse tensors, those of a transform
+            self.unreadable = True
             return None
         known = self._memories.get(key)
         if known is not None and (
@@ -115,8 +117,14 @@ class Values:
                 return True
         return False
 
-    def forget(self) -> None:
-        """Drop what is known of tensors that are gone."""
+    def forget(self, last: int) -> None:
+        """Drop what is known of tensors that are gone, and of calls up to this one."""
         self._by_id = {key: v for key, v in self._by_id.items() if v.ref() is not None}
+        for v in self._by_id.values():
+            v.readers = [call for call in v.readers if call.number > last]
+            v.wrote = [call for call in v.wrote if call.number > last]
+            if v.memory is not None:
+                v.memory.writes = [one for one in v.memory.writes if one[0].number > last]
+                v.memory.values = [one for one in v.memory.values if one.ref() is not None]
         living = {id(v.memory) for v in self._by_id.values()}
         self._memories = {k: m for k, m in self._memories.items() if id(m) in living}

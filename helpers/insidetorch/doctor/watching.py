@@ -11,9 +11,10 @@ import torch
 
 from .examine import examine
 from .finding import Finding
+from .log import MOST_CALLS
 from .patches import Patches
 from .patient import Patient
-from .recorder import MOST_CALLS, Recorder
+from .recorder import Recorder
 
 
 class Run:

@@ -8,7 +8,7 @@ from ..records import Argument, Change, Explanation, Failure
 from .backward_remarks import is_known
 from .paths import lowered, path_svg
 from .text import count
-from .trace import trace_sentence, trace_svg, trace_text
+from .trace import trace_svg
 
 _FEW, _MOST = 6, 12
 
@@ -16,7 +16,7 @@ _FEW, _MOST = 6, 12
 def explanation_sentence(found: Explanation) -> str:
     """How many operators ran, and what was raised."""
     if found.failure is None:
-        return trace_sentence(found.trace)
+        return found.trace.sentence
     ran = f"{count(len(found.trace), 'operator')} ran. " if len(found.trace) else ""
     return f"{ran}{_raised(found.failure)}"
 
@@ -25,9 +25,9 @@ def explanation_text(found: Explanation) -> str:
     """What was raised, by which operator and why, and the operators that ran before."""
     failure = found.failure
     if failure is None:
-        return trace_text(found.trace)
+        return str(found.trace)
     lines = [_raised(failure), *(f"  {line}" for line in _reasons(failure))]
-    ran = trace_text(found.trace) if len(found.trace) else "no operator ran."
+    ran = str(found.trace) if len(found.trace) else "no operator ran."
     return "\n".join([*lines, f"Before that {ran}"])
 
 

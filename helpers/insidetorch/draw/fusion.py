@@ -10,6 +10,7 @@ from .theme import CHAR_WIDTH, MARGIN, PAGE_WIDTH
 
 _WIDE = PAGE_WIDTH - 2 * MARGIN - 20
 _LEAST = 4.0
+_MOST = 40
 _ROW = 84.0
 
 
@@ -31,10 +32,12 @@ def fusion_text(found: Fusion) -> str:
         f"a, b and c are float32 of sizes {found.sizes}, {found.elements:,} elements; w is 64 × 64."
     ]
     for way in found.ways:
-        ran = ", ".join(one.removeprefix("aten.") for one in way.operators) or "nothing"
+        ran = ", ".join(one.removeprefix("aten.") for one in way.operators[:_MOST]) or "nothing"
+        if len(way.operators) > _MOST:
+            ran += f" and {count(len(way.operators) - _MOST, 'more operator')}"
         lines += [f"{way.name}: {way.code}", f"  runs {ran}"]
         lines.append(
-            f"  reads {way.trace.read:,} and writes {way.trace.written:,} bytes, "
+            f"  reads {way.trace.read:,} and writes {count(way.trace.written, 'byte')}, "
             f"{_per_element(way.trace.moved, found)}; {_left_over(way)}{_time(way)}"
         )
     if found.difference:
@@ -64,7 +67,8 @@ def fusion_svg(found: Fusion, *, live: bool = False) -> str:
 
 def _boxes(canvas: Canvas, way: Way, row: int, y: float, scale: float) -> None:
     x = float(MARGIN)
-    for column, one in enumerate(one for one in way.trace.found if one.moved):
+    moving = [one for one in way.trace.found if one.moved]
+    for column, one in enumerate(moving[:_MOST]):
         width = max(one.moved * scale, _LEAST)
         name = one.operator.removeprefix("aten.")
         fits = len(name) * CHAR_WIDTH < width
@@ -73,10 +77,21 @@ def _boxes(canvas: Canvas, way: Way, row: int, y: float, scale: float) -> None:
             *((name, f"{amount(one.moved)}") if fits else ()),
             kind="used",
             link=f"{row} {column}",
-            say=f"{one.operator} reads {one.read:,} and writes {one.written:,} bytes",
+            say=f"{one.operator} reads {one.read:,} and writes {count(one.written, 'byte')}",
             at=(row, column),
         )
         x += width
+    if rest := moving[_MOST:]:
+        moved = sum(one.moved for one in rest)
+        words = f"{count(len(rest), 'more operator')}"
+        canvas.cell(
+            *(x, y, max(moved * scale, (len(words) + 2) * CHAR_WIDTH)),
+            *(words, amount(moved)),
+            kind="part",
+            link=f"{row} rest",
+            say=f"{words}, {moved:,} bytes",
+            at=(row, _MOST),
+        )
 
 
 def _fused_row(canvas: Canvas, found: Fusion, y: float, scale: float, row: int) -> None:

@@ -54,6 +54,7 @@ def check(
     cases: Sequence[tuple] | None = None,
     *,
     torch_says: Callable[..., object] | None = None,
+    given: Callable[..., str] | None = None,
     by_hand: object = None,
     allowed: Sequence[object] = (),
 ) -> Outcome:
@@ -62,6 +63,8 @@ def check(
     Args: `answer`, what to observe: called once for each of `cases` with its arguments, or once
     without arguments; `torch_says`, called with the same arguments, gives what torch computes,
     shown beside the first case that differs (of a dict of parts, the first part that does);
+    `given`, called so too, says in words what the learner's own function gets in a case, where that
+    is more than the case;
     `by_hand`, a function or class of the learner's, or several, that must do without torch: which
     libraries they name is observed as well, but for the objects in `allowed`.
     Returns an `Outcome`; its observation holds raw data of what the answer did and no verdict.
@@ -75,7 +78,7 @@ def check(
     known = exercise(exercise_id)
     outcome, tell = _outcome(known, trial)
     if outcome == "not yet" and not tell:
-        tell = words(trial, cases, torch_says)
+        tell = words(trial, cases, torch_says, given)
     if trial.printed:
         tell += _printed(trial.printed)
     if outcome != "not judged":

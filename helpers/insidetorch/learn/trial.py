@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -63,9 +62,13 @@ def tried(
 
 
 def words(
-    trial: Trial, cases: Sequence[tuple] | None, torch_says: Callable[..., object] | None
+    trial: Trial,
+    cases: Sequence[tuple] | None,
+    torch_says: Callable[..., object] | None,
+    given: Callable[..., str] | None = None,
 ) -> str:
     """What is there to tell of an answer whose mistake is not known?"""
+    given = given or _arguments
     seen = trial.observation["seen"]
     if isinstance(seen, dict) and seen.get("uses"):
         return (
@@ -75,24 +78,27 @@ def words(
     if isinstance(trial.error, NotImplementedError):
         return f"Still to be written: {_raised_in(trial.error)}."
     if trial.error is not None:
-        return _error_words(trial)
-    return _difference(trial.results, cases, torch_says) or (
+        return _error_words(trial, given)
+    return _difference(trial.results, cases, torch_says, given) or (
         "Not what was asked for. hint() with the exercise's id helps step by step."
     )
 
 
-def _error_words(trial: Trial) -> str:
-    given = f" Given {_arguments(trial.given)}." if trial.given else ""
+def _error_words(trial: Trial, given: Callable[..., str]) -> str:
+    told = f" Given {given(*trial.given)}." if trial.given else ""
     frames = traceback.extract_tb(trial.error.__traceback__)
     last = next((f for f in reversed(frames) if is_users(f.filename)), frames[-1])
     where = place_of(last.filename, last.lineno)
     line = f"\nIt happened here: {where.statement}" if where.statement else ""
     said = str(trial.error).rstrip(".")
-    return f"Your code raised {type(trial.error).__name__}: {said}.{given}{line}"
+    return f"Your code raised {type(trial.error).__name__}: {said}.{told}{line}"
 
 
 def _difference(
-    results: object, cases: Sequence[tuple] | None, torch_says: Callable[..., object] | None
+    results: object,
+    cases: Sequence[tuple] | None,
+    torch_says: Callable[..., object] | None,
+    given: Callable[..., str],
 ) -> str:
     """The first case in which the answer and torch differ."""
     if torch_says is None or not isinstance(results, list) or cases is None:
@@ -100,8 +106,7 @@ def _difference(
     for case, got in zip(cases, results, strict=True):
         expected = plain(torch_says(*case))
         if got != expected:
-            given = f"Given {_arguments(case)}: "
-            return given + _parts(got, expected)
+            return f"Given {given(*case)}: {_parts(got, expected)}"
     return "Every value is right, but something else is not: a type, a dtype, strides."
 
 
@@ -118,10 +123,10 @@ def _raised_in(error: Exception) -> str:
     return traceback.extract_tb(error.__traceback__)[-1].name
 
 
-def _arguments(case: tuple) -> str:
+def _arguments(*case: object) -> str:
     return ", ".join(map(repr, case))
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value)
+    text = repr(value)
     return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + " …"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .layout import Layout
+from .memory import counted
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,13 @@ class Relation:
     @property
     def words(self) -> str:
         """The memory that they share, in one phrase."""
+        common = counted(self.common_bytes, "byte")
         if not self.same_storage and self.common_bytes:
-            return f"on two storage objects that have {self.common_bytes:,} bytes in common"
+            return f"on two storage objects that have {common} in common"
         if not self.same_storage:
             return "on different storages"
         if self.common_bytes == 0:
             return "on one storage, without a byte in common"
         if self.common_bytes == self.a_bytes == self.b_bytes:
-            return f"reading the same {self.common_bytes:,} bytes"
-        return f"on one storage, with {self.common_bytes:,} bytes in common"
+            return f"reading the same {common}"
+        return f"on one storage, with {common} in common"

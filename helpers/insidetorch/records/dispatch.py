@@ -13,7 +13,7 @@ FALLTHROUGH = "fallthrough"
 MISSING = "missing"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KeyStep:
     """One dispatch key that is tried.
 
@@ -40,8 +40,10 @@ class KeyStep:
     def __str__(self) -> str:
         return f"{self.key}: {self.holds}"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class DispatchPath:
     """The way of one call through the dispatcher.
 
@@ -73,4 +75,7 @@ class DispatchPath:
 
     def __str__(self) -> str:
         ran = " → ".join(map(str, (step for step in self.steps if step.runs)))
-        return f"{self.operator}: {ran or 'nothing runs'}"
+        text = f"{self.operator}: {ran or 'nothing runs'}"
+        return f"{text}. {self.refusal}" if self.refusal else text
+
+    __repr__ = __str__

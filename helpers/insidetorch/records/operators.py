@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_KINDS = 40
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class OperatorCount:
     """Which operators ran, by full name in order of first use, and how often each."""
 
@@ -20,4 +22,10 @@ class OperatorCount:
         return sum(n for op, n in self.calls if name in (op, op.rpartition(".")[0]))
 
     def __str__(self) -> str:
-        return ", ".join(f"{op} ×{n}" if n > 1 else op for op, n in self.calls) or "no operator"
+        shown = [f"{op} ×{n}" if n > 1 else op for op, n in self.calls[:MOST_KINDS]]
+        text = ", ".join(shown) or "no operator"
+        if left := len(self.calls) - len(shown):
+            text += f", and {left:,} more kinds" if left > 1 else ", and 1 more kind"
+        return text
+
+    __repr__ = __str__

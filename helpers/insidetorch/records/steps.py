@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from .layout import Sizes
+from .memory import counted
 
 
 @dataclass(frozen=True)
 class Place:
     """A line of the user's code.
 
-    `file` is its path, or "" in a notebook cell, which is named by its first statement, `cell`.
+    `file` is its path, or "" in a notebook cell, which is named by its first statement, `cell`. In
+    its text that statement stands once, where it is the line itself.
     """
 
     file: str
@@ -24,6 +26,8 @@ class Place:
         where = PurePath(self.file).name if self.file else f"cell {self.cell!r}"
         if not self.file and not self.cell:
             return f"code without source, line {self.line}"
+        if not self.file and self.statement == self.cell:
+            return f"{where}, line {self.line}"
         return f"{where}, line {self.line}: {self.statement}"
 
 
@@ -48,7 +52,8 @@ class Step:
 
     def __str__(self) -> str:
         phase = f" in backward, by {self.node}" if self.node else ""
-        return f"{self.operator}: {self.effect} of {self.nbytes:,} bytes{phase}\n  {self.place}"
+        size = counted(self.nbytes, "byte")
+        return f"{self.operator}: {self.effect} of {size}{phase}\n  {self.place}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,14 @@ class DispatchExplorer(Explorer):
     aten.add.Tensor: CPU: kernel
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *call: object) -> None:
+        if call:
+            name = getattr(call[0], "__name__", type(call[0]).__name__)
+            raise TypeError(
+                f"An explorer of {name} was asked. It has calls of its own to choose from, and "
+                "takes no other. Leave the brackets empty, or write show(path_of(torch.mm, x, y)), "
+                "with a function and arguments of your own."
+            )
         self.operator = ipywidgets.Dropdown(options=list(OPERATORS), description="run")
         self.tensor = ipywidgets.Dropdown(options=list(TENSORS), description="x is")
         self.mode = ipywidgets.Dropdown(options=list(MODES), description="under")

@@ -74,12 +74,10 @@ class FusionLab(Explorer):
         return self._last[1]
 
     def picture(self, *, live: bool) -> Picture:
-        """A row of boxes for each way; saved, what cannot be computed is a sentence."""
+        """A row of boxes for each way; what cannot be computed is a sentence without a picture."""
         try:
             return picture_of(self.fusion, live=live)
         except ValueError as error:
-            if live:  # the picture before stays, and the line below it says why
-                raise
             return Picture("", str(error), str(error))
 
     def _on_preset(self, change: dict) -> None:

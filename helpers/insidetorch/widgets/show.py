@@ -23,7 +23,7 @@ from ..draw.passes import passes_sentence, passes_text
 from ..draw.paths import path_sentence, path_svg, path_text
 from ..draw.svg import img
 from ..draw.text import families_sentence, families_text, xray_sentence, xray_text
-from ..draw.trace import trace_sentence, trace_svg, trace_text
+from ..draw.trace import trace_svg
 from ..draw.viewing import view_sentence, view_svg, view_text
 from ..draw.writing import write_sentence, write_svg, write_text
 from ..draw.xray import xray_svg
@@ -146,7 +146,7 @@ _RECORDS: dict[type, Callable[..., Picture]] = {
     Fusion: lambda x, live: Picture(fusion_svg(x, live=live), fusion_sentence(x), fusion_text(x)),
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
     Ledger: _ledger,
-    Trace: lambda x, live: Picture(trace_svg(x, live=live), trace_sentence(x), trace_text(x)),
+    Trace: lambda x, live: Picture(trace_svg(x, live=live), x.sentence, str(x)),
     Passes: lambda x, _live: Picture("", passes_sentence(x), passes_text(x)),
     ViewRule: lambda x, live: Picture(view_svg(x, live=live), view_sentence(x), view_text(x)),
     Write: lambda x, live: Picture(write_svg(x, live=live), write_sentence(x), write_text(x)),

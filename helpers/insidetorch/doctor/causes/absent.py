@@ -23,7 +23,7 @@ _UNUSED = "Use it on the way to the loss, or take it out of the model."
 
 def find(patient: Patient) -> Iterator[Finding]:
     """Values that left torch, results that were dropped, parts that never ran."""
-    losses = [one for one in patient.history.losses() if one.accumulate or one.error]
+    losses = [one for one in patient.history.samples() if one.accumulate or one.error]
     text = str(patient.error or "")
     if not losses or (any(one.error for one in losses) and _REDUCTION not in text):
         return

@@ -19,7 +19,7 @@ from .cut_kinds import FIXES, kind_of, spot_of, what
 def find(patient: Patient) -> Iterator[Finding]:
     """Leaves that no pass reached though their values went into a loss."""
     lost: dict[tuple[Spot | None, str], tuple[Cut, dict[Value, None]]] = {}
-    for one in patient.history.losses():
+    for one in patient.history.samples():
         nearest: dict[Value, list[Cut]] = {}
         for cut in patient.cuts(one):
             for leaf in cut.leaves:
@@ -47,7 +47,7 @@ def find(patient: Patient) -> Iterator[Finding]:
 
 def silent_parts(patient: Patient) -> Iterator[Finding]:
     """Leaves of the user's whose gradient is zero in the parts whose way is cut."""
-    for one in patient.history.losses():
+    for one in patient.history.samples():
         cuts = patient.cuts(one) if one.accumulate else []
         for cut in cuts:
             for leaf in cut.leaves:
@@ -80,7 +80,7 @@ def _zero_slices(grad: torch.Tensor) -> bool:
 
 def samples(patient: Patient) -> Iterator[Finding]:
     """Samples of a distribution that a loss is computed from, and not their log-probability."""
-    for one in patient.history.losses():
+    for one in patient.history.samples():
         for cut in patient.cuts(one):
             off = cut.call.off
             if off is None or off.name != "distributions" or one.error is not None:

@@ -25,11 +25,13 @@ _SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "mul", "__mul__", "le
 def running_sums(patient: Patient) -> Iterator[Finding]:
     """A sum that goes on over steps and drags the graph of each with it."""
     passes = [one for one in patient.history.losses() if one.accumulate]
-    used = {call for one in passes for call in patient.history.flow(one).calls}
+    visited = set().union(*(one.visited for one in passes))
     last: dict[Spot, Call] = {}
     counts: dict[Spot, int] = defaultdict(int)
     for call in patient.history.calls:
-        if call in used or call.inside or call.name not in _SUMS or LIVE not in call.made:
+        if call.inside or call.name not in _SUMS or LIVE not in call.made:
+            continue
+        if not visited.isdisjoint(range(call.first, call.end)):
             continue
         before = last.get(call.spot)
         goes_on = before is not None and any(v in before.outputs for v in call.inputs)

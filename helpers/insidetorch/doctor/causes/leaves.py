@@ -87,7 +87,7 @@ def _frozen(patient: Patient, value: Value) -> Finding:
 def moving_statistics(patient: Patient) -> Iterator[Finding]:
     """A BatchNorm that is frozen, and whose statistics move."""
     off = {e.subject: e for e in patient.history.of("requires_grad") if not e.note["on"]}
-    inside = [c for one in patient.history.losses() for c in patient.history.flow(one).calls]
+    inside = [c for one in patient.history.samples() for c in patient.history.flow(one).calls]
     for call in inside:
         weight = next((v for v in call.inputs if v in off), None)
         if call.name != "batch_norm" or not call.note.get("training") or weight is None:

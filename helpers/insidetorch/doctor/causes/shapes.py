@@ -61,7 +61,7 @@ def _shaped(value: Value) -> bool:
 
 def _in_losses(patient: Patient) -> Iterator[Call]:
     inside = {}
-    for one in patient.history.losses():
+    for one in patient.history.samples():
         inside.update(patient.history.flow(one).calls)
     yield from sorted(inside, key=lambda call: call.number)
 

@@ -22,7 +22,7 @@ _OF_TWO = {"mul", "__mul__", "__rmul__", "div", "__truediv__", "true_divide"}
 def find(patient: Patient) -> Iterator[Finding]:
     """Terms of a loss that are constants for autograd, though they depend on what is trained."""
     told = set()
-    for one in patient.history.losses():
+    for one in patient.history.samples():
         if one.error is not None:
             continue
         flow = patient.history.flow(one)
