@@ -53,6 +53,7 @@ _PLACES = {
     "relation": "observe.aliases",
     "show": "widgets.show",
     "trace": "observe.trace",
+    "watch": "doctor.watching",
     "xray_of": "observe.xray",
 }
 
@@ -60,6 +61,8 @@ __all__ = sorted(_PLACES)
 
 
 def __getattr__(name: str) -> object:
+    if name == "doctor":
+        return import_module(f"{__name__}.doctor")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -84,7 +84,7 @@ class Following(TorchFunctionMode):
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Run something unseen: a compiler would take the mode for a part of the user's code."""
-        if not self.here.active:
+        if not self.here.active or self.here.outside:  # torch has put it aside already
             yield
             return
         self.__exit__(None, None, None)

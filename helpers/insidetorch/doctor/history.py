@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_left
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -11,7 +12,9 @@ from .passes import Pass
 from .recorder import Recorder
 from .values import DEAD, LEAF, LIVE, Value
 
-_ENDS = 4
+_ENDS = 4  # passes of each line that are looked at, at either end
+_MOST_CALLS = 4_000
+_LAST_WRITES = 8  # to one memory: older ones were mostly overwritten
 
 
 class Use(NamedTuple):
@@ -35,48 +38,55 @@ class Cut(NamedTuple):
 
 
 class Flow:
-    """All calls whose values went into some roots, up to a point of time."""
+    """The calls whose values went into some roots, up to a point of time.
+
+    Of a long history those nearest to the roots: `_MOST_CALLS` of them.
+    """
 
     def __init__(self, roots: Iterable[tuple[Value, int]], limit: int) -> None:
         self.calls: dict[Call, None] = {}
         self.uses: dict[Call, list[Use]] = defaultdict(list)
-        self.read: dict[Value, list[tuple[Call | None, int]]] = defaultdict(list)
-        self._follow(list(roots), limit)
-        self._leaves: dict[Call, frozenset[Value]] = {}
+        self._makers: dict[Call, set[Call]] = {}
+        self._follow(deque((value, how, None, limit + 1) for value, how in roots))
+        self._leaves: list[Value] = []
+        self._masks: dict[Call, int] = {}
 
-    def _follow(self, roots: list[tuple[Value, int]], limit: int) -> None:
-        waiting = [(value, standing, None, limit + 1) for value, standing in roots]
+    def _follow(self, waiting: deque) -> None:
         while waiting:
-            value, standing, reader, before = waiting.pop()
-            self.read[value].append((reader, standing))
+            value, standing, reader, before = waiting.popleft()
             for maker, made in makers(value, before):
-                self.uses[maker].append(Use(made, maker, reader, standing))
-                if maker in self.calls:
-                    continue
-                self.calls[maker] = None
-                for given, how in zip(maker.inputs, maker.standing, strict=False):
-                    if given in maker.changed and len(maker.inputs) > 1 and overwrites(maker):
+                if maker not in self.calls:
+                    if len(self.calls) >= _MOST_CALLS:
                         continue
-                    waiting.append((given, how, maker, maker.number))
+                    self.calls[maker] = None
+                    self._makers[maker] = set()
+                    for given, how in zip(maker.inputs, maker.standing, strict=False):
+                        if given in maker.changed and len(maker.inputs) > 1 and overwrites(maker):
+                            continue
+                        waiting.append((given, how, maker, maker.number))
+                self.uses[maker].append(Use(made, maker, reader, standing))
+                if reader is not None:
+                    self._makers[reader].add(maker)
 
     def leaves_behind(self, call: Call) -> frozenset[Value]:
         """The leaves that require a gradient whose values went into a call."""
-        found = self._leaves.get(call)
-        if found is None:
-            found = self._leaves[call] = frozenset(self._below(call))
-        return found
+        if not self._masks:
+            self._mark()
+        mask = self._masks[call]
+        return frozenset(v for k, v in enumerate(self._leaves) if mask >> k & 1)
 
-    def _below(self, call: Call) -> Iterator[Value]:
-        seen, waiting = {call}, [call]
-        while waiting:
-            one = waiting.pop()
-            for value, how in zip(one.inputs, one.standing, strict=False):
+    def _mark(self) -> None:
+        """Number the leaves, and say of each call in one number which of them went into it."""
+        numbers: dict[Value, int] = {}
+        for call in sorted(self.calls, key=lambda one: one.number):
+            mask = 0
+            for value, how in zip(call.inputs, call.standing, strict=False):
                 if how == LEAF:
-                    yield value
-                for maker, _ in makers(value, one.number):
-                    if maker in self.calls and maker not in seen:
-                        seen.add(maker)
-                        waiting.append(maker)
+                    mask |= 1 << numbers.setdefault(value, len(numbers))
+            for maker in self._makers[call]:
+                mask |= self._masks[maker]
+            self._masks[call] = mask
+        self._leaves = list(numbers)
 
     def cuts(self) -> list[Cut]:
         """Where the way of the gradient ends, in the order in which the calls ran."""
@@ -109,12 +119,12 @@ def makers(value: Value, before: int) -> Iterator[tuple[Call, Value]]:
     if value.made is not None and value.made.number < before:
         yield value.made, value
     if value.memory is None:
-        for call in value.wrote:
-            if call.number < before:
-                yield call, value
-        return
-    for call, written in value.memory.writes:
-        if call.number < before and call is not value.made:
+        writes = [(call, value) for call in value.wrote]
+    else:
+        writes = value.memory.writes
+    end = bisect_left(writes, before, key=lambda write: write[0].number)
+    for call, written in writes[max(0, end - _LAST_WRITES) : end]:
+        if call is not value.made:
             yield call, written
 
 

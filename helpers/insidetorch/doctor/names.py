@@ -14,13 +14,20 @@ from .values import Value
 class Names:
     """Names of tensors: variables of the script, and parts of its modules."""
 
-    def __init__(self, history: History, namespace: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        history: History,
+        namespace: Mapping[str, object],
+        model: nn.Module | None = None,
+    ) -> None:
         self._names: dict[int, str] = {}
         self.modules: dict[int, str] = {}
         self.roots: list[nn.Module] = []
         for name, one in list(namespace.items()):
             if not name.startswith("__"):
                 self._add(name, one)
+        if model is not None and id(model) not in self.modules:
+            self._add("", model)
         for ref in history.recorder.roots.values():
             module = ref()
             if module is not None and id(module) not in self.modules:

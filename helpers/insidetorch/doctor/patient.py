@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from torch import nn
+
 from .history import Cut, Flow, History
 from .names import Names
 from .passes import NONE, Pass
@@ -26,18 +28,22 @@ class Patient:
         namespace: Mapping[str, object],
         asked: Mapping[str, object] | None = None,
         error: BaseException | None = None,
+        *,
+        model: nn.Module | None = None,
     ) -> None:
         self.recorder = recorder
         self.history = History(recorder)
         self.namespace = namespace
         self.error = error
-        self.names = Names(self.history, namespace)
+        self.names = Names(self.history, namespace, model)
         asked = asked or {}
         self.asked = [recorder.values.of(t) for t in asked.values()]
         self.asked_grads = [
             recorder.values.of(t) for text, t in asked.items() if re.search(r"\.grad\b", text)
         ]
         self.wanted = Wanted(self.history, self.names, self.asked)
+        if model is not None:
+            self.wanted.read |= {recorder.values.of(p) for p in model.parameters()}
         self.failures: list[str] = []
         self._reached = self.history.reached()
         self._accumulated = self.history.reached(accumulated=True)

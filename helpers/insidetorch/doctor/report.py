@@ -1,39 +1,70 @@
-"""A run's findings as text for a terminal."""
+"""A run's findings, as text for a terminal and as a page for a notebook."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from html import escape
 
-from .finding import PROBLEM
-
-if TYPE_CHECKING:
-    from .watching import Run
+from .finding import PROBLEM, Finding
 
 _WIDTH = 100
 
 
-def text_of(run: Run) -> str:
-    """The report: the heaviest finding first, each with its line, what happened, and what to do."""
-    findings = run.findings
-    problems = sum(one.severity == PROBLEM for one in findings)
-    if not findings:
-        head = "Gradient doctor: nothing found."
-    else:
-        head = f"Gradient doctor: {_count(problems, 'problem')}, " + _count(
-            len(findings) - problems, "note"
-        )
-    parts = [head]
-    for number, one in enumerate(findings, 1):
-        where = str(one.place) if one.place else "no line of your code"
-        body = textwrap.fill(one.message, _WIDTH, initial_indent="   ", subsequent_indent="   ")
-        fix = textwrap.fill(
-            f"To do: {one.fix}", _WIDTH, initial_indent="   ", subsequent_indent="   "
-        )
-        parts.append(f"{number}. {one.severity} ({one.kind}), {where}\n{body}\n{fix}")
-    parts += run.unseen
-    return "\n\n".join(parts)
+class Report:
+    """Findings to read: `print` it, or show it as the last line of a cell.
+
+    `unseen` says what the doctor could not see.
+    """
+
+    def __init__(self, findings: Sequence[Finding], unseen: Sequence[str] = ()) -> None:
+        self.findings = tuple(findings)
+        self.unseen = tuple(unseen)
+
+    @property
+    def headline(self) -> str:
+        """How many problems and notes there are."""
+        problems = sum(one.severity == PROBLEM for one in self.findings)
+        if not self.findings:
+            return "Gradient doctor: nothing found."
+        notes = len(self.findings) - problems
+        return f"Gradient doctor: {_count(problems, 'problem')}, {_count(notes, 'note')}"
+
+    def __str__(self) -> str:
+        parts = [self.headline]
+        for number, one in enumerate(self.findings, 1):
+            lines = (_where(number, one), _wrapped(one.message), _wrapped(f"To do: {one.fix}"))
+            parts.append("\n".join(lines))
+        return "\n\n".join([*parts, *self.unseen])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        items = []
+        for one in self.findings:
+            where = escape(str(one.place)) if one.place else "no line of your code"
+            items.append(
+                f"<li><b>{one.severity}</b> ({escape(one.kind)}), <code>{where}</code><br>"
+                f"{escape(one.message)}<br><i>To do:</i> {escape(one.fix)}</li>"
+            )
+        unseen = "".join(f"<p>{escape(text)}</p>" for text in self.unseen)
+        listed = f"<ol>{''.join(items)}</ol>" if items else ""
+        return f"<div><p><b>{escape(self.headline)}</b></p>{listed}{unseen}</div>"
+
+
+def _where(number: int, one: Finding) -> str:
+    where = str(one.place) if one.place else "no line of your code"
+    return f"{number}. {one.severity} ({one.kind}), {where}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent="   ", subsequent_indent="   ")
 
 
 def _count(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+def text_of(run) -> str:
+    """The report of a run, as text."""
+    return str(run.report())

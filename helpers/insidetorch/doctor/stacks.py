@@ -59,7 +59,7 @@ def is_users(code: CodeType) -> bool:
 
 def _is_users(file: str) -> bool:
     if file.startswith("<"):
-        return file.startswith(("<stdin>", "<ipython"))
+        return file.startswith(("<stdin>", "<ipython", "<doctest"))
     path = str(Path(file).resolve())
     if path.startswith(tuple(_own)):
         return not path.startswith(_LIBRARIES[-1:])

@@ -2,76 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import sys
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import torch
 
-from .examine import examine
-from .finding import Finding
 from .log import MOST_CALLS
 from .patches import Patches
-from .patient import Patient
 from .recorder import Recorder
-
-
-class Run:
-    """What was seen of a run. `findings` are there when it has ended."""
-
-    def __init__(self, recorder: Recorder, namespace: Mapping[str, object]) -> None:
-        self.recorder = recorder
-        self.namespace = namespace
-        self.error: BaseException | None = None
-        self.compiled = False
-        self._asked: dict[str, torch.Tensor] = {}
-        self._failures: tuple[str, ...] = ()
-        self._findings: tuple[Finding, ...] | None = None
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, problems first, the heaviest first."""
-        if self._findings is None:
-            patient = Patient(self.recorder, self.namespace, self._asked, self.error)
-            self._findings = examine(patient)
-            self._failures = tuple(patient.failures)
-        return self._findings
-
-    @property
-    def unseen(self) -> tuple[str, ...]:
-        """What the doctor could not see in this run."""
-        found = []
-        if self.compiled:
-            found.append("torch.compile was left out: compiled functions ran as they are written.")
-        if self.recorder.forgotten:
-            found.append(
-                f"The first {self.recorder.forgotten:,} calls are forgotten: see --max-ops."
-            )
-        if self.recorder.threads:
-            found.append(f"{self.recorder.threads} other threads were followed too.")
-        failed = [f"A call could not be written down ({one})." for one in self.recorder.failures]
-        return (*found, *failed, *self._failures)
-
-    def ask(self, question: str, names: Mapping[str, object] | None = None) -> None:
-        """Ask about a tensor by an expression, such as "encoder.weight.grad"."""
-        tree = ast.parse(question.strip(), mode="eval").body
-        while isinstance(tree, (ast.Subscript, ast.Attribute, ast.Call)):
-            if isinstance(tree, ast.Attribute) and tree.attr in _PARTS:
-                tree = tree.value
-                break
-            tree = tree.func if isinstance(tree, ast.Call) else tree.value
-        else:
-            tree = ast.parse(question.strip(), mode="eval").body
-        names = self.namespace if names is None else names
-        code = compile(ast.Expression(tree), "<question>", "eval")
-        found = eval(code, dict(names))
-        if isinstance(found, torch.Tensor):
-            self._asked[question] = found
-            self._findings = None
-
-
-_PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
+from .run import Run
 
 
 @contextmanager
@@ -109,11 +50,31 @@ def watch(
     keep_compile: bool = False,
     most: int = MOST_CALLS,
 ) -> Iterator[Run]:
-    """Watch what happens to gradients in the block, and change nothing."""
+    """Watch what happens to gradients in the block, and change nothing of it.
+
+    Args: `model`, whose parameters are all expected to get gradients, and may be named without it;
+    `loss`, a tensor to ask about; `optimizer`, one that was made before; `namespace`, the variables
+    that questions may name, those of the caller if it is left out; `keep_compile`, leave compiled
+    functions compiled, and unseen; `most`, how many calls of torch are kept.
+    Yields a `Run`. What the block raises is raised unchanged.
+
+    >>> import insidetorch
+    >>> layer, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
+    >>> with insidetorch.watch(model=layer) as run:
+    ...     loss = layer(x).detach().mean() + layer.bias.sum()
+    ...     loss.backward()
+    >>> run.explain("weight").sentence
+    'layer.weight got none in the backward pass.'
+    >>> run.findings[0].kind, run.findings[0].place.statement[:30]
+    ('detach', 'loss = layer(x).detach().mean(')
+    """
     recorder = Recorder(most=most)
     frame = sys._getframe(2)
     names = dict(frame.f_globals) | dict(frame.f_locals) if namespace is None else namespace
-    run = Run(recorder, names)
+    run = Run(recorder, names, model)
+    if optimizer is not None:
+        held = [recorder.values.of(p) for g in optimizer.param_groups for p in g["params"]]
+        recorder.event("optimizer", weakref.ref(optimizer), stack=(), held=held)
     with ExitStack() as stack:
         stack.enter_context(Patches(recorder))
         if not keep_compile:
@@ -124,3 +85,5 @@ def watch(
         except BaseException as error:
             run.error = error
             raise
+    if loss is not None:
+        run.ask("loss", {"loss": loss})

@@ -48,24 +48,17 @@ def tree_of(file: str) -> ast.Module | None:
 
 def statement_at(spot: Spot) -> ast.stmt | None:
     """The innermost statement that a line belongs to."""
-    tree = tree_of(spot.file)
-    found = None
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.stmt) and node.lineno <= spot.line <= (node.end_lineno or 0):
-            if found is None or node.lineno >= found.lineno:
-                found = node
-    return found
+    return enclosing(spot, ast.stmt)
 
 
 def enclosing(spot: Spot, kind: type | tuple[type, ...]) -> ast.stmt | None:
     """The innermost statement of a kind that a line lies in."""
     tree = tree_of(spot.file)
-    found = None
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, kind) and node.lineno <= spot.line <= (node.end_lineno or 0):
-            if found is None or node.lineno >= found.lineno:
-                found = node
-    return found
+    found = [
+        node for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, kind) and node.lineno <= spot.line <= (node.end_lineno or 0)
+    ]  # fmt: skip
+    return max(found, key=lambda node: node.lineno, default=None)
 
 
 def text_of(spot: Spot) -> str:

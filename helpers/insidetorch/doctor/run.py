@@ -1,0 +1,115 @@
+"""What was seen of a run, and the questions that one asks of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import torch
+
+from .examine import examine
+from .explanation import Explained
+from .finding import Finding
+from .patient import Patient
+from .recorder import Recorder
+from .report import Report
+
+_PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
+
+
+class Run:
+    """A run that was watched: `report()`, `findings` and `explain(...)` when it has ended.
+
+    Args: `recorder`; `namespace`, the variables that questions may name; `model`, whose parameters
+    may be named without it, and are all expected to get gradients.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        namespace: Mapping[str, object],
+        model: torch.nn.Module | None = None,
+    ) -> None:
+        self.recorder = recorder
+        self.namespace = namespace
+        self.model = model
+        self.error: BaseException | None = None
+        self.compiled = False
+        self._asked: dict[str, torch.Tensor] = {}
+        self._patient: Patient | None = None
+        self._findings: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, problems first, the heaviest first."""
+        if self._patient is None:
+            self._patient = Patient(
+                self.recorder, self.namespace, self._asked, self.error, model=self.model
+            )
+            self._findings = examine(self._patient)
+        return self._findings
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What the doctor could not see in this run."""
+        found = []
+        if self.compiled:
+            found.append("torch.compile was left out: compiled functions ran as they are written.")
+        if self.recorder.forgotten:
+            found.append(
+                f"The first {self.recorder.forgotten:,} calls are forgotten: see --max-ops."
+            )
+        if self.recorder.threads:
+            found.append(f"{self.recorder.threads} other threads were followed too.")
+        found += [f"A call could not be written down ({one})." for one in self.recorder.failures]
+        return (*found, *(self._patient.failures if self._patient else ()))
+
+    def report(self) -> Report:
+        """All findings to read: text in a terminal, a page in a notebook."""
+        return Report(self.findings, self.unseen)
+
+    def explain(self, what: str | torch.Tensor) -> Explained:
+        """What became of the gradient of one tensor, and why?
+
+        Args: `what`, the tensor, or the name of a parameter or variable, "encoder.weight".
+        Raises ValueError for a name that leads to no tensor.
+        """
+        if isinstance(what, torch.Tensor):
+            self._ask("this tensor.grad", what)
+        else:
+            self.ask(what)
+        findings = self.findings
+        return Explained.of(self._patient, list(self._asked.values())[-1], findings)
+
+    def ask(self, question: str, names: Mapping[str, object] | None = None) -> None:
+        """Ask about a tensor by an expression, such as "encoder.weight.grad".
+
+        Raises ValueError where it leads to no tensor; whatever evaluating it raises.
+        """
+        parameters = dict(self.model.named_parameters()) if self.model is not None else {}
+        if question in parameters:
+            self._ask(question + ".grad", parameters[question])
+            return
+        try:
+            tree = _tensor_part(ast.parse(question.strip(), mode="eval").body)
+        except SyntaxError:
+            raise ValueError(f"{question!r} is no Python expression.") from None
+        code = compile(ast.Expression(tree), "<question>", "eval")
+        found = eval(code, dict(self.namespace if names is None else names))
+        if isinstance(found, torch.Tensor):
+            self._ask(question, found)
+
+    def _ask(self, question: str, t: torch.Tensor) -> None:
+        self._asked.pop(question, None)
+        self._asked[question] = t
+        self._patient = None
+
+
+def _tensor_part(tree: ast.expr) -> ast.expr:
+    """The part of a question that is the tensor: `w` of `w.grad[0]`."""
+    inner = tree
+    while isinstance(inner, (ast.Subscript, ast.Attribute, ast.Call)):
+        if isinstance(inner, ast.Attribute) and inner.attr in _PARTS:
+            return inner.value
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    return tree
