@@ -122,14 +122,11 @@ class Watch:
         made.came, made.went, made.ran = self._keep(came), self._keep(went), True
 
     def _keep(self, grads: tuple) -> tuple:
-        return self.recorder.guarded(self._kept, grads) or ()
-
-    def _kept(self, grads: tuple) -> tuple:
         if self.held > MOST_BYTES:
-            return tuple(states(grads))
+            return tuple(self.recorder.guarded(states, grads) or ())
         for g in grads:
-            if g is not None:
-                self.held += g.nbytes if g.layout == torch.strided else 0
+            if g is not None and g.layout == torch.strided:
+                self.held += g.nbytes
         return grads
 
     def finish(self) -> None:

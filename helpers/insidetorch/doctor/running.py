@@ -11,7 +11,7 @@ from ..observe import private, private_dispatch, private_nodes
 from .passes import BAD, FINE, ZERO, Node, Pass, Watch, states
 from .stacks import stack_here
 from .tensors import standing_of
-from .values import Memory
+from .values import Memory, Value
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -65,8 +65,7 @@ def _begin(recorder: Recorder, roots: tuple, args: tuple, kwargs: dict) -> tuple
                 one.saved = _saved_states(node)
         made.late = _written_unseen(recorder, watch) if recorder.unseen else []
         if made.accumulate:
-            leaves = [one.leaf for one in watch.nodes.values() if one.leaf is not None]
-            made.added = tuple(v for v in leaves if _has_gradient(v))
+            made.added = _with_gradient([v.leaf for v in watch.nodes.values() if v.leaf])
     except Exception:
         watch.finish()
         raise
@@ -95,10 +94,12 @@ def _end(recorder: Recorder, made: Pass, watch: Watch, roots: tuple, result: obj
         )  # fmt: skip
 
 
-def _has_gradient(value) -> bool:
-    t = value.tensor
-    grad = None if t is None else private.grad(t)
-    return grad is not None and states([grad])[0] != ZERO
+def _with_gradient(leaves: list[Value]) -> tuple[Value, ...]:
+    """The leaves that have a gradient already, which is not zero."""
+    grads = [None if t is None else private.grad(t) for t in (v.tensor for v in leaves)]
+    had = [k for k, g in enumerate(grads) if g is not None]
+    found = states([grads[k] for k in had])
+    return tuple(leaves[k] for k, state in zip(had, found, strict=True) if state != ZERO)
 
 
 def _judge(made: Pass, watch: Watch, roots: tuple, result: object) -> None:

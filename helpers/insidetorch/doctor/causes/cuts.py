@@ -20,6 +20,8 @@ def find(patient: Patient) -> Iterator[Finding]:
     """Leaves that no pass reached though their values went into a loss."""
     lost: dict[tuple[Spot | None, str], tuple[Cut, dict[Value, None]]] = {}
     for one in patient.history.samples():
+        if one.error is not None and "does not require grad" not in str(one.error):
+            continue  # it may have ended before it reached them
         nearest: dict[Value, list[Cut]] = {}
         for cut in patient.cuts(one):
             for leaf in cut.leaves:
