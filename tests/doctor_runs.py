@@ -6,6 +6,7 @@ command itself is run.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ import torch
 import torch.nn.parallel
 import torch.nn.utils.parametrizations
 import torch.utils.checkpoint
+
 from insidetorch.doctor import __main__ as command
 
 _SECONDS = 180
@@ -62,7 +64,7 @@ def _in_fork(arguments: list[str], folder: Path, log: Path) -> None:
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+        sys.stdout = sys.stderr = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False))
         os.chdir(folder)
         warnings.resetwarnings()  # the tests' own filter makes errors of them
         warnings.simplefilter("default")

@@ -168,7 +168,7 @@ class History:
         return found
 
     def samples(self) -> list[Pass]:
-        """Of many passes those that are looked at: the first and last of each line, and bad ones."""
+        """The passes that are looked at: of each line the first, the last, and bad ones."""
         lines: dict[object, list[Pass]] = defaultdict(list)
         for one in self.losses():
             lines[one.stack[0] if one.stack else None].append(one)

@@ -165,7 +165,7 @@ def schedule(recorder: Recorder, original: Callable) -> Callable:
 
 
 def before(recorder: Recorder, optimizer: Optimizer, args: tuple, kwargs: dict) -> None:
-    """An optimizer's step begins. `args` has the optimizer itself, and a closure if there is one."""
+    """An optimizer's step begins; `args` has the optimizer itself, and a closure if any."""
     if recorder.watching():
         held = [p for group in optimizer.param_groups for p in group["params"]]
         recorder.here.stepping = [(p, private_doctor.version(p)) for p in held]

@@ -82,8 +82,8 @@ def _tail(found: list[Window]) -> Iterator[Finding]:
             spot = Spot(spot.code, around.lineno) if around is not None else spot
         yield note(
             "accum_tail", spot,
-            f"Each step uses the gradients of {full[0]} passes, and the last {len(short[0].passes)} "
-            "passes are used by no step.",
+            f"Each step uses the gradients of {full[0]} passes, and the last "
+            f"{len(short[0].passes)} passes are used by no step.",
             "Step also after the last batch, and scale its loss by the number of passes it has.",
             weight=30,
         )  # fmt: skip
@@ -101,7 +101,8 @@ def _two_orders(patient: Patient) -> Iterator[Finding]:
                         "grad_accumulated_twice", PROBLEM, place(first_line(first)),
                         patient.names.of(value),
                         "backward(create_graph=True) has put a gradient into .grad here, and a "
-                        f"later pass ({place(first_line(one))}) adds a gradient of that gradient to it.",
+                        f"later pass ({place(first_line(one))}) adds a gradient of that gradient "
+                        "to it.",
                         "Compute the inner gradient with torch.autograd.grad(..., "
                         "create_graph=True), which leaves .grad alone.",
                         weight=66,
@@ -123,7 +124,8 @@ def _order(patient: Patient) -> Iterator[Finding]:
     for kind, one in timeline(patient):
         if kind == "clip" and last == "step":
             yield note(
-                "step_order", first_line(one), "Gradients are clipped after the step that used them.",
+                "step_order", first_line(one),
+                "Gradients are clipped after the step that used them.",
                 "Clip between backward() and step().", weight=30,
             )  # fmt: skip
             return

@@ -17,13 +17,15 @@ from .common import place, text_of
 _TEXTS = (
     r"not implemented for '",
     r"must have the same dtype|expected .*(?:dtype|scalar type)|Found dtype|same data ?type",
-    r"can't be cast to|Expected tensor for argument .* scalar types?|Input type .* should be the same"
-    r"|expected m1 and m2 to have the same dtype|Index put requires .* same dtype"
+    r"can't be cast to|Expected tensor for argument .* scalar types?"
+    r"|Input type .* should be the same|expected m1 and m2 to have the same dtype"
+    r"|Index put requires .* same dtype"
     r"|tensors used as indices must be|weight type .* should be",
 )
 _WORDS = {
     torch.float16: r"float16|half", torch.bfloat16: r"bfloat16", torch.float64: r"float64|double",
-    torch.int32: r"int32|\bint\(|intc|\.int\b", torch.int64: r"int64|long", torch.int16: r"int16|short",
+    torch.int32: r"int32|\bint\(|intc|\.int\b", torch.int64: r"int64|long",
+    torch.int16: r"int16|short",
     torch.uint8: r"uint8|byte", torch.bool: r"bool", torch.complex64: r"complex",
     torch.float32: r"float32|float\(",
 }  # fmt: skip

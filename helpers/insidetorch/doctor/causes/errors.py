@@ -10,7 +10,7 @@ from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
 from ..stacks import Spot
-from ..values import LIVE
+from ..values import LIVE, Value
 from .common import in_frame_of, place
 from .versions import in_place_module
 
@@ -104,7 +104,8 @@ def _integers(patient: Patient, failed: Call) -> Finding:
     value = next((v for v in failed.inputs if v.dtype and not v.dtype.is_floating_point), None)
     maker = value.made if value is not None else None
     return _finding(
-        "non_diff_op", maker.spot if maker else failed.spot, patient.names.of(value) if value else "",
+        "non_diff_op", maker.spot if maker else failed.spot,
+        patient.names.of(value) if value else "",
         "The tensor is made of integers, and gradients exist for floating-point and complex "
         "numbers only.",
         "Give it a floating-point dtype: torch.tensor(..., dtype=torch.float32).",
@@ -119,9 +120,13 @@ def _numpy(patient: Patient, failed: Call) -> Finding:
     )  # fmt: skip
 
 
+def _in_inference(value: Value) -> bool:
+    off = value.made.off if value.made is not None else None
+    return off is not None and off.name == "inference_mode"
+
+
 def _inference(patient: Patient, failed: Call) -> Finding:
-    value = next((v for v in failed.inputs if v.made is not None and v.made.off is not None and v.made.off.name == "inference_mode"),
-                 None)  # fmt: skip
+    value = next(filter(_in_inference, failed.inputs), None)
     maker = value.made if value is not None else None
     spot = maker.off.spot if maker and maker.off and maker.off.spot else maker and maker.spot
     return _finding(

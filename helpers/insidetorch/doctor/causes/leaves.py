@@ -127,7 +127,7 @@ def linear_twice(patient: Patient) -> Iterator[Finding]:
     for one in patient.history.passes[:_MOST_PASSES] + patient.history.passes[-1:]:
         inner = [c for c in patient.history.flow(one).calls if c.name == "autograd.grad"]
         inner = [c for c in inner if c.note["pass"].create]
-        if one.accumulate and one.error is None or not inner:
+        if (one.accumulate and one.error is None) or not inner:
             continue
         raised = one.error is not None and "does not require grad" in str(one.error)
         if not raised and (not one.results or set(one.results) != {ZERO}):

@@ -13,8 +13,9 @@ from .common import place
 
 _BINARY = {"sub", "__sub__", "__rsub__", "rsub", "add", "__add__", "mul", "__mul__", "div",
            "__truediv__", "eq", "__eq__", "pow", "square"}  # fmt: skip
-_LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits",
-           "binary_cross_entropy", "kl_div", "poisson_nll_loss"}  # fmt: skip
+_LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+           "binary_cross_entropy_with_logits", "binary_cross_entropy", "kl_div",
+           "poisson_nll_loss"}  # fmt: skip
 _MEANT = {"unsqueeze", "expand", "expand_as", "view", "reshape", "meshgrid", "broadcast_to"}
 _MOST_DIMS = 6
 

@@ -30,10 +30,11 @@ def repeated(patient: Patient) -> Iterator[Finding]:
             continue
         for value in call.outputs:
             t = value.tensor
-            if t is not None and value.made is call and value.memory is not None and call.inputs:
-                if value.memory in [v.memory for v in call.inputs]:
-                    key = (call.spot, id(value.memory), t.shape, t.storage_offset(), t.stride())
-                    groups[key].append(value)
+            if t is None or value.made is not call or value.memory is None:
+                continue
+            if value.memory in [v.memory for v in call.inputs]:
+                key = (call.spot, id(value.memory), t.shape, t.storage_offset(), t.stride())
+                groups[key].append(value)
     for (spot, *_), values in groups.items():
         first, last = values[0].made.number, values[-1].made.number
         writes = values[0].memory.writes

@@ -45,7 +45,7 @@ def _two_parameters(patient: Patient) -> Iterator[Finding]:
             )
             yield Finding(
                 "storage_shared", PROBLEM, place(spots[-1]), names,
-                f"Since this line {names} are one piece of memory: a step of one changes the other.",
+                f"{names} are one piece of memory since this line: a step of one changes both.",
                 "Copy the values: load_state_dict without assign=True, or .data.clone().",
                 weight=54,
             )  # fmt: skip
@@ -116,8 +116,8 @@ def slices(patient: Patient) -> Iterator[Finding]:
             held, used = (sum(column) for column in zip(*found, strict=True))
             yield Finding(
                 "storage_shared", PROBLEM, place(spot), "",
-                f"{len(found)} parts that were made here use {used:,} bytes and keep {held:,} bytes "
-                "alive: a view holds all of the memory that it looks into.",
+                f"{len(found)} parts that were made here use {used:,} bytes and keep {held:,} "
+                "bytes alive: a view holds all of the memory that it looks into.",
                 "Keep copies of the parts: .clone().", weight=52,
             )  # fmt: skip
             return

@@ -48,9 +48,8 @@ def windows(patient: Patient, held: frozenset[Value]) -> list[Window]:
             found.append(Window(list(current.passes), "step", one, before=used))
             used = len(current.passes)
         elif kind == "zero_grad" and held & set(one.note["cleared"]):
-            if len(current.passes) > used:
-                if not others:
-                    found.append(Window(current.passes[used:], "cleared", one))
+            if len(current.passes) > used and not others:
+                found.append(Window(current.passes[used:], "cleared", one))
             current, used = Window(), 0
     if len(current.passes) > used and not others:
         found.append(Window(current.passes[used:], ""))

@@ -58,7 +58,7 @@ def _above(one: Pass) -> dict[int, list[tuple[Node, int]]]:
 
 
 def origins(one: Pass, leaf: Value, above: dict) -> Iterator[Node]:
-    """The nodes that were given a gradient and passed on nothing but zeros, on the way to a leaf."""
+    """The nodes that were given a gradient and passed on nothing but zeros towards a leaf."""
     waiting = [node for node in one.nodes if node.leaf is leaf]
     seen = {id(node) for node in waiting}
     while waiting:
