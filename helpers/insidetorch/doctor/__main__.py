@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from .kept import kept
-from .report import text_of
+from .run import Run
 from .script import NoProgram, Script
 from .unnoticed import forget_doctor, unnoticed
-from .watching import Run, watch
+from .watching import watch
 
 _DESCRIPTION = """Run a script of yours and tell which line cut, spoiled or leaked a gradient.
 The script is not changed: its output, exit status and exceptions stay its own."""
@@ -24,12 +26,12 @@ def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     name, *args = options.program
     script = Script(name, args, as_module=options.module)
-    file = options.json and Path(options.json).absolute()  # the script may go to another folder
-    stderr = sys.stderr
-    error, run = None, None
+    teller = Teller(script, options.ask, options.json)
+    error = None
     try:
-        with unnoticed(), ExitStack() as stack:
-            run = stack.enter_context(
+        with ExitStack() as stack:
+            stack.enter_context(unnoticed())
+            teller.run = stack.enter_context(
                 watch(
                     namespace=vars(script.module),
                     keep_compile=options.keep_compile,
@@ -37,21 +39,19 @@ def main(arguments: list[str] | None = None) -> None:
                 )
             )
             if options.keep_compile:
-                stack.enter_context(kept(run.recorder))
+                stack.enter_context(kept(teller.run.recorder))
+            stack.enter_context(teller.before_exit())
             script.run()
     except NoProgram as missing:
-        _say(
+        teller.say(
             f"The program {name!r} was to be run. {missing} "
-            "Give the path of a script, or -m and the name of a module.",
-            stderr,
+            "Give the path of a script, or -m and the name of a module."
         )
         sys.exit(missing.status)
     except BaseException as raised:
-        error = raised
-        _show(error)
-    if not run.recorder.stopped:  # else it is a child that the script has forked
-        _flush(sys.stdout)
-        _report(run, options.ask, vars(script.module), file, stderr)
+        error = _show(raised)
+    _flush(sys.stdout)
+    teller.tell()
     if error is not None:
         sys.excepthook = lambda *_: None  # it has been shown
         raise error
@@ -87,48 +87,84 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _report(run: Run, questions: list[str], names: dict, file: Path | None, stderr: TextIO) -> None:
-    """Tell what was found; a failure here is the doctor's, and is no matter of the script's."""
-    try:
-        for question in questions:
-            _ask(run, question, names, stderr)
-        print(text_of(run), file=stderr)
-        if file:
-            _write(run, file, stderr)
-    except Exception as error:
-        _say(f"The doctor itself has failed, and the script has not: {error!r}", stderr)
-    _flush(stderr)
+class Teller:
+    """Says what a run was like when it has ended, on the stderr that the script began with.
+
+    A failure in here is the doctor's, and no matter of the script's.
+    """
+
+    def __init__(self, script: Script, questions: list[str], file: str | None) -> None:
+        self.names = vars(script.module)
+        self.questions = questions
+        self.file = Path(file).absolute() if file else None  # the script may go elsewhere
+        self.run: Run | None = None
+        self._stderr = sys.stderr
+        self._process = os.getpid()
+
+    def tell(self) -> None:
+        """Answer the questions, print the report and write the file."""
+        if os.getpid() != self._process:  # a child that the script has forked
+            return
+        try:
+            for question in self.questions:
+                self._ask(question)
+            print(self.run.report(), file=self._stderr)
+            if self.file:
+                self._write(self.file)
+        except Exception as error:
+            self.say(f"The doctor itself has failed, and the script has not: {error!r}")
+        _flush(self._stderr)
+
+    @contextmanager
+    def before_exit(self) -> Iterator[None]:
+        """Tell also where the script ends itself by os._exit, after which nothing runs."""
+        original = os._exit
+
+        def leave(status):
+            self.tell()
+            original(status)
+
+        os._exit = leave
+        try:
+            yield
+        finally:
+            os._exit = original
+
+    def say(self, text: str) -> None:
+        """Print one line of the doctor's own."""
+        with suppress(OSError, ValueError):
+            print(f"insidetorch.doctor: {text}", file=self._stderr)
+
+    def _ask(self, question: str) -> None:
+        try:
+            self.run.ask(question, self.names)
+        except Exception as error:
+            self.say(f"cannot answer --ask {question!r}: {type(error).__name__}: {error}")
+
+    def _write(self, file: Path) -> None:
+        findings = [one.as_dict() for one in self.run.findings]
+        content = {"findings": findings, "unseen": list(self.run.unseen)}
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        try:
+            file.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            self.say(f"cannot write --json {str(file)!r}: {error.strerror}")
 
 
-def _ask(run: Run, question: str, names: dict, stderr: TextIO) -> None:
-    try:
-        run.ask(question, names)
-    except Exception as error:
-        _say(f"cannot answer --ask {question!r}: {error!r}", stderr)
+def _show(error: BaseException) -> BaseException:
+    """Print an exception as Python would have, without the doctor's own frames.
 
-
-def _write(run: Run, file: Path, stderr: TextIO) -> None:
-    content = {
-        "findings": [one.as_dict() for one in run.findings], "unseen": list(run.unseen)
-    }  # fmt: skip
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    try:
-        file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        _say(f"cannot write --json {str(file)!r}: {error.strerror}", stderr)
-
-
-def _show(error: BaseException) -> None:
-    """Print an exception as Python would have, without the doctor's own frames."""
+    Returns what Python ends with then: a hook of the script's may exit by itself.
+    """
     forget_doctor(error)
-    if not isinstance(error, SystemExit):
-        _flush(sys.stdout)
+    if isinstance(error, SystemExit):
+        return error
+    _flush(sys.stdout)
+    try:
         sys.excepthook(type(error), error, error.__traceback__)
-
-
-def _say(text: str, stderr: TextIO) -> None:
-    with suppress(OSError, ValueError):
-        print(f"insidetorch.doctor: {text}", file=stderr)
+    except SystemExit as leave:
+        return leave
+    return error
 
 
 def _flush(stream: TextIO | None) -> None:

@@ -112,6 +112,21 @@ def module(recorder: Recorder, original: Callable) -> Callable:
     return __init__
 
 
+def call_module(recorder: Recorder, original: Callable) -> Callable:
+    """A module's forward, hooks and all. No hook of ours: torch warns of them, and takes longer."""
+
+    def _call_impl(module, *args, **kwargs):
+        if not recorder.watching():
+            return original(module, *args, **kwargs)
+        recorder.enter(module)
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            recorder.leave(module)
+
+    return _call_impl
+
+
 def parameters(recorder: Recorder, original: Callable) -> Callable:
     def named_parameters(module, *args, **kwargs):
         if recorder.watching() and not recorder.here.quiet:

@@ -31,6 +31,7 @@ _FUNCTIONS: tuple[tuple[object, str, Callable, type | None], ...] = (
     (torch.inference_mode, "__enter__", patched.enter_inference, None),
     (torch.inference_mode, "__exit__", patched.leave_inference, None),
     (nn.Module, "__init__", patched.module, None),
+    (nn.Module, "_call_impl", patched.call_module, None),
     (nn.Module, "named_parameters", patched.parameters, None),
     (nn.Module, "register_parameter", patched.register, None),
     (Optimizer, "__init__", patched.optimizer, None),
@@ -68,10 +69,7 @@ class Patches(ExitStack):
             self._replace(owner, name, functools.partial(wrap, self.recorder), kind)
         for owner, name, event in _TOLD:
             self._replace(owner, name, functools.partial(patched.told, self.recorder, event))
-        hooks = nn.modules.module
         handles = (
-            hooks.register_module_forward_pre_hook(self._enter_module),
-            hooks.register_module_forward_hook(self._leave_module, always_call=True),
             register_optimizer_step_pre_hook(functools.partial(patched.before, self.recorder)),
             register_optimizer_step_post_hook(functools.partial(patched.after, self.recorder)),
         )
@@ -102,11 +100,3 @@ class Patches(ExitStack):
                 del cls.backward
             else:
                 cls.backward = backward
-
-    def _enter_module(self, module: nn.Module, _args: object) -> None:
-        if self.recorder.watching():
-            self.recorder.enter(module)
-
-    def _leave_module(self, module: nn.Module, _args: object, _result: object) -> None:
-        if self.recorder.watching():
-            self.recorder.leave(module)

@@ -29,7 +29,10 @@ class Memory:
 class Value:
     """One tensor, or one number that has left torch; what it was when it was first seen."""
 
-    __slots__ = ("dtype", "leaf", "made", "memory", "number", "readers", "ref", "shape", "wrote")
+    __slots__ = (
+        "dtype", "leaf", "made", "memory", "number", "parameter", "readers", "ref", "shape",
+        "wrote",
+    )  # fmt: skip
 
     def __init__(self, number: int, t: torch.Tensor | None, memory: Memory | None) -> None:
         self.number = number
@@ -38,6 +41,7 @@ class Value:
         self.wrote: list[Call] = []  # calls that changed it in place
         self.readers: list[Call] = []
         self.leaf = False
+        self.parameter = isinstance(t, torch.nn.Parameter)
         self.ref = _nothing if t is None else weakref.ref(t)
         self.shape = () if t is None else t.shape
         self.dtype = None if t is None else t.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from collections.abc import Iterator, Mapping
@@ -22,22 +23,22 @@ def uncompiled(run: Run) -> Iterator[None]:
     The compiler is loaded only by a script that asks for it, since that takes seconds.
     """
     original = torch.compile
+    with ExitStack() as stack:
 
-    def compile(model=None, **options):
-        run.compiled = True
-        if model is None:
-            return lambda function: compile(function, **options)
-        return model
+        @functools.wraps(original)
+        def compile(model=None, **options):
+            if model is None:
+                return lambda function: compile(function, **options)
+            if not run.compiled:
+                run.compiled = True
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            return original(model, **options)
 
-    torch.compile = compile
-    try:
+        torch.compile = compile
+        stack.callback(setattr, torch, "compile", original)
         if "torch._dynamo" in sys.modules:
-            with torch.compiler.set_stance("force_eager"):
-                yield
-        else:
-            yield
-    finally:
-        torch.compile = original
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        yield
 
 
 @contextmanager

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torch import nn
 from torch.nn.utils import parametrize
 
+from ...observe.places import place_of
+from ...records import Place
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..passes import ZERO
 from ..patient import Patient
 from ..values import Value
-from .common import in_frame_of, place
+from .common import files_of, in_frame_of, place, tree_of
 from .modules import construction, made_module
 
 
@@ -70,7 +73,33 @@ def frozen(patient: Patient) -> Iterator[Finding]:
     return
 
 
+def _set_on_module(patient: Patient) -> Place | None:
+    """The line that sets requires_grad of a module, which has no such attribute, to True."""
+    if not any(
+        vars(m).get("requires_grad") is True for root in patient.names.roots for m in root.modules()
+    ):
+        return None
+    flags = {e.stack[0] for e in patient.history.of("requires_grad") if e.stack}
+    known = {(spot.file, spot.line) for spot in flags}
+    for file in files_of(patient):
+        for node in ast.walk(tree_of(file) or ast.Module([], [])):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            named = any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in targets)
+            if named and (file, node.lineno) not in known:
+                return place_of(file, node.lineno)
+    return None
+
+
 def _frozen(patient: Patient, value: Value) -> Finding:
+    where = _set_on_module(patient)
+    if where is not None:
+        return Finding(
+            "frozen", PROBLEM, where, patient.names.of(value),
+            "This line sets an attribute of a module, which changes none of its parameters: all of "
+            "them are still frozen, and the loss has no graph.",
+            "Call module.requires_grad_(True), which sets the flag of each parameter.",
+            weight=90,
+        )  # fmt: skip
     off = [
         e for e in patient.history.of("requires_grad") if e.subject is value and not e.note["on"]
     ]

@@ -82,7 +82,7 @@ def _trained(patient: Patient) -> list[Value]:
     for one in patient.history.passes:
         if one.accumulate:
             for value, state in one.leaves.items():
-                if state == FINE and isinstance(value.tensor, nn.Parameter):
+                if state == FINE and value.parameter:
                     found[value] = None
     return list(found)
 
@@ -110,6 +110,8 @@ def _belongs(patient: Patient, value: Value) -> bool:
 def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
     """The line next to the gap."""
     t = value.tensor
+    if t is None:  # it was made for one step only
+        return value.made.spot if value.made is not None else None
     first = made[0]
     collected = [
         e for e in patient.history.of("parameters")
@@ -129,7 +131,7 @@ def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
     event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
     if event is not None and event.at > first.at:
         return construction(event, owner)
-    if _chosen(patient, t):
+    if _chosen(patient, t) and not _split(patient, t):
         return None
     return first.stack[0] if first.stack else None
 
@@ -158,6 +160,17 @@ def _largest_owner(patient: Patient, t) -> nn.Module | None:
         if len(parameters) > size and any(p is t for p in parameters):
             found, size = module, len(parameters)
     return found
+
+
+def _split(patient: Patient, t) -> bool:
+    """Does an optimizer hold another parameter of the very same layer?"""
+    held = {id(v.tensor) for v in patient.wanted.held}
+    for root in patient.names.roots:
+        for module in root.modules():
+            own = list(module.parameters(recurse=False))
+            if any(p is t for p in own):
+                return any(id(p) in held for p in own)
+    return False
 
 
 def _chosen(patient: Patient, t) -> bool:

@@ -33,6 +33,16 @@ def find(patient: Patient) -> Iterator[Finding]:
             )  # fmt: skip
             return
         by = [_divided(one) for one in group]
+        if by == [None] * len(group) and all(map(_is_mean, group)):
+            maker = group[0].roots[0].made
+            yield note(
+                "accum_scale", in_frame_of(maker.stack, group[0].stack),
+                f"{len(group)} losses are added up for a step. Each is a mean, and none is divided "
+                f"by {len(group)}: the gradient is {len(group)} times that of their mean.",
+                "Divide each loss by the number of passes, if the mean of all is meant.",
+                weight=24,
+            )  # fmt: skip
+            return
         if None not in by and len(set(by)) == 1 and by[0] < len(group) - 0.5:
             spot = in_frame_of(group[0].roots[0].made.stack, group[0].stack)
             yield note(
@@ -85,6 +95,14 @@ def _counted(patient: Patient, one: Pass):
     ]  # fmt: skip
     call = max(calls, key=lambda c: c.number, default=None)
     return (call, call.note["counted"]) if call is not None else (None, None)
+
+
+def _is_mean(one: Pass) -> bool:
+    """Is a loss a mean, as it comes out of the call that made it?"""
+    maker = one.roots[0].made if one.roots else None
+    if maker is None:
+        return False
+    return maker.name == "mean" or maker.note.get("reduction") == "mean"
 
 
 def _divided(one: Pass) -> float | None:

@@ -1,0 +1,16 @@
+import torch
+
+
+def grid(height, width):
+    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    return torch.stack([rows, columns], dim=-1).float().flatten(0, 1)
+
+
+def peak(heat):
+    """Row and column of the maximum of each map."""
+    places = grid(*heat.shape[1:])
+    return places[heat.flatten(1).argmax(1)]
+
+
+def brightness(heat):
+    return heat.flatten(1).logsumexp(1)
