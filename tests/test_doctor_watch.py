@@ -102,7 +102,7 @@ def test_another_thread_is_followed_and_told():
         worker.start()
         worker.join()
     assert [one.kind for one in run.findings] == ["detach"]
-    assert run.unseen == ("1 other threads were followed too.",)
+    assert run.unseen == ("Another thread was followed too.",)
 
 
 def test_nothing_is_left_behind():

@@ -137,6 +137,8 @@ def _set_data(recorder: Recorder, f: Callable, args: tuple, kwargs: dict):
         return result
     value = recorder.values.of(target)
     value.wrote.append(call)
+    if value.memory is not None:
+        value.memory.writes.append((call, value))
     call.changed = (value,)
     call.outputs += (value,)
     call.made += (0,)

@@ -96,7 +96,11 @@ class Flow:
             live = _live_inputs(call)
             ways = []
             for use in self.uses[call]:
-                cut = bool(live) and use.standing != LIVE and use.value not in live
+                cut = (
+                    bool(live)
+                    and use.standing != LIVE
+                    and (use.value not in live or call.name == "detach_")
+                )
                 ways.append((depth[use.reader] + cut, cut, use))
             least, cut, use = min(ways, key=lambda way: way[:2])
             depth[call] = least
@@ -110,7 +114,7 @@ class Flow:
 def _live_inputs(call: Call) -> list[Value]:
     return [
         v for v, how in zip(call.inputs, call.standing, strict=False)
-        if how != DEAD and v not in call.changed
+        if how != DEAD and (v not in call.changed or call.name == "detach_")
     ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ def _loss(args: tuple, kwargs: dict) -> dict:
     if not isinstance(target, torch.Tensor) or private_dispatch.transforms():
         return {"reduction": reduction}
     if target.is_floating_point() or target.numel() > 1_000_000 or target.is_meta:
-        return {"reduction": reduction, "counted": target.numel()}
+        return {"reduction": reduction}
     return {"reduction": reduction, "counted": int((target != ignored).sum())}
 
 
@@ -82,6 +82,13 @@ LOOKED_AT: dict[str, Callable[[tuple, dict], dict]] = {
     "__setitem__": _write,
     "cross_entropy": _loss,
     "nll_loss": _loss,
+    "kl_div": _loss,
+    "binary_cross_entropy_with_logits": _loss,
+    "binary_cross_entropy": _loss,
+    "huber_loss": _loss,
+    "smooth_l1_loss": _loss,
+    "l1_loss": _loss,
+    "mse_loss": _loss,
     "div": _divisor,
     "__truediv__": _divisor,
     "true_divide": _divisor,

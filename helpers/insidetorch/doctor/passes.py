@@ -32,6 +32,7 @@ class Node:
     ran: bool = False
     saved: dict = field(default_factory=dict)
     overshoot: float = float("inf")
+    function: type | None = None  # whose backward it runs, for a custom function
 
 
 @dataclass(slots=True, eq=False)
@@ -100,6 +101,7 @@ class Watch:
             return made
         name = private_nodes.name_of(node)
         made = Node(name, self.recorder.nodes.call_of(node))
+        made.function = private_nodes.function_of(node)
         self.handles.append(node.register_hook(lambda went, came: self._ran(made, went, came)))
         if name.startswith(_LOOKED_AT):  # what it has saved can be read while it runs, no longer
             self.handles.append(

@@ -71,6 +71,8 @@ class Recorder(Following, Log):
         changed = [
             t for t, v in zip(tensors, before, strict=True) if private_doctor.version(t) != v
         ]
+        if name == "detach_":
+            changed = tensors[:1]
         self.note(
             name, tensors, standing, result, changed, first,
             stack=stack_here(), numbers=numbers, note=note, given=(args, kwargs),
@@ -102,6 +104,8 @@ class Recorder(Following, Log):
             call.note["via"] = self.here.via
         if numbers:
             came = self.escapes.came_back(numbers)
+            if not came and any(isinstance(one, float) for one in numbers):
+                call.note["number"] = True
             call.inputs += came
             call.standing += (DEAD,) * len(came)
         results: list[torch.Tensor] = []

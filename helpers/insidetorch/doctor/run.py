@@ -60,7 +60,7 @@ class Run:
                 f"The first {self.recorder.forgotten:,} calls are forgotten: see --max-ops."
             )
         if self.recorder.threads:
-            found.append(f"{self.recorder.threads} other threads were followed too.")
+            found.append(_threads(self.recorder.threads))
         found += [f"A call could not be written down ({one})." for one in self.recorder.failures]
         return (*found, *(self._patient.failures if self._patient else ()))
 
@@ -103,6 +103,10 @@ class Run:
         self._asked.pop(question, None)
         self._asked[question] = t
         self._patient = None
+
+
+def _threads(n: int) -> str:
+    return "Another thread was followed too." if n == 1 else f"{n} other threads were followed too."
 
 
 def _tensor_part(tree: ast.expr) -> ast.expr:

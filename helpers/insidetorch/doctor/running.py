@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..observe import private, private_dispatch, private_nodes
-from .passes import BAD, FINE, ZERO, Node, Pass, Watch, states
+from .passes import BAD, FINE, NONE, ZERO, Node, Pass, Watch, states
 from .stacks import stack_here
 from .tensors import standing_of
 from .values import Memory, Value
@@ -60,7 +60,7 @@ def _begin(recorder: Recorder, roots: tuple, args: tuple, kwargs: dict) -> tuple
             private_nodes.sequence_nr(node)
             for node, one in watch.nodes.items() if one.leaf is None
         }  # fmt: skip
-        if BAD in states([t.detach() for t in tensors]):
+        if BAD in states(tensors):
             for node, one in list(watch.nodes.items())[:_AT_MOST]:
                 one.saved = _saved_states(node)
         made.late = _written_unseen(recorder, watch) if recorder.unseen else []
@@ -107,15 +107,18 @@ def _judge(made: Pass, watch: Watch, roots: tuple, result: object) -> None:
     leaves = [one for one in watch.nodes.values() if one.leaf is not None and one.ran]
     given = [] if made.accumulate else list(result)
     grads = [one.came[0] if one.came else None for one in leaves] + given
-    found = states([*grads, *(t.detach() for t in roots)])
+    found = states([*grads, *roots])
     ends = found[: len(leaves)]
     made.leaves = {one.leaf: state for one, state in zip(leaves, ends, strict=True)}
     asked = zip(made.inputs, found[len(leaves) :], strict=False)
+    if not made.inputs:
+        missed = [one.leaf for one in watch.nodes.values() if one.leaf is not None and not one.ran]
+        made.leaves.update(dict.fromkeys(missed, NONE))
     made.leaves.update({value: state for value, state in asked if value not in made.leaves})
     if not made.accumulate:
         made.results = tuple(found[len(leaves) : len(leaves) + len(given)])
     made.bad_root = BAD in found[len(grads) :]
-    if made.bad_root or any(state != FINE for state in found):
+    if made.bad_root or any(state != FINE for state in (*found, *made.leaves.values())):
         made.nodes = _kept(watch)
 
 
@@ -176,9 +179,12 @@ def _written_unseen(recorder: Recorder, watch: Watch) -> list:
             data = getattr(raw, "data", None)
             if not isinstance(data, torch.Tensor):
                 continue
-            for call, memory in written.get(private.storage_id(data), ()):
-                if call.number > one.call.number and _is(memory, one):
-                    found.append((one, name, call))
+            later = [
+                call for call, memory in written.get(private.storage_id(data), ())
+                if call.number > one.call.number and _is(memory, one)
+            ]  # fmt: skip
+            if [call.name for call in later] != ["copy_", "copy_"]:  # there and back again
+                found += [(one, name, call) for call in later]
     return found
 
 

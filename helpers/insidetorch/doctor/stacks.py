@@ -13,7 +13,7 @@ import torch
 
 _PATHS = sysconfig.get_paths()
 _LIBRARIES = tuple(
-    {
+    dict.fromkeys(
         str(Path(folder).resolve())
         for folder in (
             *(_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")),
@@ -21,7 +21,7 @@ _LIBRARIES = tuple(
             Path(torch.__file__).parent,
             Path(__file__).parent.parent,
         )
-    }
+    )
 )
 
 
@@ -53,11 +53,12 @@ def is_users(code: CodeType) -> bool:
     """Is it code of the user's: neither torch's, nor Python's, nor an installed library's?"""
     known = _users.get(code)
     if known is None:
-        known = _users[code] = _is_users(code.co_filename)
+        known = _users[code] = is_users_file(code.co_filename)
     return known
 
 
-def _is_users(file: str) -> bool:
+def is_users_file(file: str) -> bool:
+    """Is it a file of the user's?"""
     if file.startswith("<"):
         return file.startswith(("<stdin>", "<ipython", "<doctest"))
     path = str(Path(file).resolve())

@@ -56,4 +56,5 @@ ALL = (
     shapes.scrambled,
     accumulation.find,
     scale.find,
+    scale.short_windows,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torch import nn
@@ -13,7 +14,7 @@ from ..passes import Pass
 from ..patient import Patient
 from ..stacks import Spot
 from ..values import DEAD, LIVE, Value
-from .common import in_frame_of, place
+from .common import enclosing, in_frame_of, place, statement_at
 from .modules import construction, made_module
 
 _ENTRIES = {"from_numpy", "tensor", "as_tensor", "asarray", "new_tensor"}
@@ -59,7 +60,8 @@ def _escaped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | Non
     """Did its values leave torch, and others come in that the loss was made of?"""
     entries = [
         call for one in losses for call in patient.history.flow(one).calls
-        if call.name in _ENTRIES and all(how == DEAD for how in call.standing)
+        if (call.name in _ENTRIES and all(how == DEAD for how in call.standing))
+        or call.note.get("number")
     ]  # fmt: skip
     if not entries:
         return None
@@ -98,8 +100,10 @@ def _dropped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | Non
     if not calls:
         return _never_ran(patient, leaf)
     last = list(descendants(leaf))[-1]
-    spot = _where_siblings_go(patient, calls[-1], losses) or in_frame_of(
-        last.stack, losses[-1].stack
+    spot = (
+        _bound_again(calls[-1], losses)
+        or _where_siblings_go(patient, calls[-1], losses)
+        or in_frame_of(last.stack, losses[-1].stack)
     )
     return Finding(
         "unused_param", PROBLEM, place(spot), "",
@@ -107,6 +111,23 @@ def _dropped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | Non
         "was computed beside it is taken up here, and this is not.",
         _UNUSED, weight=50,
     )  # fmt: skip
+
+
+def _bound_again(call: Call, losses: list[Pass]) -> Spot | None:
+    """The line of a loop that binds one name to each result, so that only the last is left."""
+    outer = {spot.code for one in losses for spot in one.stack}
+    for spot in call.stack:
+        if spot.code in outer:
+            return None
+        statement = statement_at(spot)
+        loop = enclosing(spot, (ast.For, ast.While))
+        if loop is None or not isinstance(statement, ast.Assign):
+            continue
+        target = statement.targets[0]
+        read = {n.id for n in ast.walk(statement.value) if isinstance(n, ast.Name)}
+        if isinstance(target, ast.Name) and target.id not in read:
+            return spot
+    return None
 
 
 def _where_siblings_go(patient: Patient, call: Call, losses: list[Pass]) -> Spot | None:

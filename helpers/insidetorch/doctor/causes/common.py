@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from functools import lru_cache
 
 from ...observe.places import place_of
@@ -12,7 +13,8 @@ from ..calls import Call, Event
 from ..finding import NOTE, Finding
 from ..passes import Pass
 from ..patient import Patient
-from ..stacks import Spot, Stack, is_users
+from ..stacks import Spot, Stack, is_users, is_users_file
+from ..values import LEAF, Value
 
 
 def place(spot: Spot | None) -> Place | None:
@@ -35,6 +37,19 @@ def in_frame_of(stack: Stack, frame: Stack) -> Spot | None:
             if spot.code is wanted.code:
                 return spot
     return stack[0] if stack else None
+
+
+def where_lost(maker: Call, frame: Stack) -> Spot | None:
+    """The line where a leaf became a result.
+
+    It is the call's own line where the leaf was made in the same function, else that of the caller.
+    """
+    here = maker.stack[0].code if maker.stack else None
+    for value, how in zip(maker.inputs, maker.standing, strict=False):
+        made = value.made
+        if how == LEAF and made is not None and made.spot is not None and made.spot.code is here:
+            return maker.spot
+    return in_frame_of(maker.stack, frame)
 
 
 @lru_cache(maxsize=64)
@@ -75,10 +90,24 @@ def first_line(one: Pass | Event) -> Spot | None:
 
 
 def files_of(patient: Patient) -> list[str]:
-    """The user's files that ran."""
+    """The user's files: those that called torch first, then the other modules that are loaded."""
     found: dict[str, None] = {}
     for call in patient.history.calls:
         for spot in call.stack:
             if spot.file not in found and is_users(spot.code):
                 found[spot.file] = None
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.endswith(".py") and is_users_file(file):
+            found[file] = None
     return list(found)
+
+
+def in_helper(root: Value | None, failed: Call) -> Call | None:
+    """The call that made a value of this size in another function than that of backward()."""
+    first = maker = root.made if root is not None else None
+    here = failed.stack[0].code if failed.stack else None
+    while maker is not None and maker.spot is not None and maker.spot.code is here:
+        older = [v for v in maker.inputs if v.shape == root.shape and v.made is not None]
+        maker = older[0].made if older else None
+    return maker or first

@@ -22,10 +22,11 @@ def find(patient: Patient) -> Iterator[Finding]:
     for one in patient.history.samples():
         if one.error is not None and "does not require grad" not in str(one.error):
             continue  # it may have ended before it reached them
+        dead = one.error is not None
         nearest: dict[Value, list[Cut]] = {}
         for cut in patient.cuts(one):
             for leaf in cut.leaves:
-                if patient.missing(leaf) and patient.wanted.wants(leaf, kind_of(cut)):
+                if (dead or patient.missing(leaf)) and patient.wanted.wants(leaf, kind_of(cut)):
                     known = nearest.setdefault(leaf, [cut])
                     if cut.depth < known[0].depth:
                         nearest[leaf] = [cut]

@@ -16,7 +16,8 @@ from .common import place, text_of
 
 _TEXTS = (
     r"not implemented for '",
-    r"must have the same dtype|expected .*(?:dtype|scalar type)|Found dtype|same data ?type",
+    r"must have the same (?:dtype|scalar type)"
+    r"|expected .*(?:dtype|scalar type)|Found dtype|same data ?type",
     r"can't be cast to|Expected tensor for argument .* scalar types?"
     r"|Input type .* should be the same|expected m1 and m2 to have the same dtype"
     r"|Index put requires .* same dtype"

@@ -11,7 +11,7 @@ from ..finding import PROBLEM, Finding
 from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
-from .common import in_frame_of, place
+from .common import in_helper, place, where_lost
 from .versions import in_place_module
 
 
@@ -56,7 +56,7 @@ def _view(patient: Patient, failed: Call) -> Finding:
 
 def _scalar(patient: Patient, failed: Call) -> Finding:
     root = failed.inputs[0] if failed.inputs else None
-    maker = root.made if root is not None else None
+    maker = in_helper(root, failed)
     shape = tuple(root.shape) if root is not None else ()
     return _finding(
         "non_scalar", maker.spot if maker else failed.spot, patient.names.of(root) if root else "",
@@ -70,7 +70,7 @@ def _not_leaf(patient: Patient, failed: Call) -> Finding:
     value = next((v for v, how in zip(failed.inputs, failed.standing, strict=False) if how == LIVE),
                  None)  # fmt: skip
     maker = value.made if value is not None else None
-    spot = in_frame_of(maker.stack, failed.stack) if maker else failed.spot
+    spot = where_lost(maker, failed.stack) if maker else failed.spot
     return _finding(
         "non_leaf", spot, patient.names.of(value) if value else "",
         "The tensor that is made here is the result of a computation, not a leaf.",

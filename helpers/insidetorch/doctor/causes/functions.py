@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ...observe.places import place_of
 from ...records import Place
 from ..finding import PROBLEM, Finding
+from ..passes import NONE
 from ..patient import Patient
 
 _COUNT = r"function (\w+)Backward returned an incorrect number of gradients"
@@ -22,6 +23,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     yield from _raised(patient)
     yield from _summed(patient)
     yield from _ignored(patient)
+    yield from _none(patient)
     yield from _kept(patient)
 
 
@@ -79,6 +81,31 @@ def _summed(patient: Patient) -> Iterator[Finding]:
             "torch.autograd.gradcheck.",
             weight=75,
         )  # fmt: skip
+
+
+def _none(patient: Patient) -> Iterator[Finding]:
+    """A backward that returns None for an argument that wants a gradient."""
+    told = set()
+    for one in patient.history.losses():
+        for node in one.nodes:
+            function = node.function
+            if function is None or not node.ran or function.__module__.startswith("torch."):
+                continue
+            for state, (below, _) in zip(node.went, node.below, strict=False):
+                leaf = below.leaf if below is not None else None
+                if state != NONE or leaf is None or function in told:
+                    continue
+                if not patient.missing(leaf) or not patient.wanted.wants(leaf):
+                    continue
+                told.add(function)
+                name = patient.names.of(leaf)
+                yield Finding(
+                    "custom_function", PROBLEM, backward_line(function), name,
+                    f"{function.__name__}.backward returns None for {name}, which requires a "
+                    "gradient.",
+                    "Return its gradient; None is for what is no tensor, or needs none.",
+                    weight=73,
+                )  # fmt: skip
 
 
 def _ignored(patient: Patient) -> Iterator[Finding]:

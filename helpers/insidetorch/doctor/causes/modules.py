@@ -24,3 +24,16 @@ def construction(event: Event, module: nn.Module) -> Spot | None:
         if getattr(spot.code, "co_qualname", spot.code.co_name) not in own:
             return spot
     return event.stack[0] if event.stack else None
+
+
+def largest_owner(patient: Patient, t) -> nn.Module | None:
+    """The largest module that has it as a parameter."""
+    found, size = None, 0
+    for event in patient.history.of("module"):
+        module = event.subject()
+        if module is None:
+            continue
+        parameters = list(module.parameters())
+        if len(parameters) > size and any(p is t for p in parameters):
+            found, size = module, len(parameters)
+    return found

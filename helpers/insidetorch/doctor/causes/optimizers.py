@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ..calls import Event
+from ..calls import Call, Event
 from ..finding import PROBLEM, Finding
 from ..passes import FINE
 from ..patient import Patient
 from ..stacks import Spot
 from ..values import Value
 from .common import place
-from .modules import construction
+from .modules import construction, largest_owner
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -54,6 +54,17 @@ def find(patient: Patient) -> Iterator[Finding]:
                 groups.setdefault(spot, []).append(value)
     for spot, values in groups.items():
         names = patient.names.listed(values)
+        copied = _copies_of_held(patient, values)
+        if copied:
+            yield Finding(
+                "rewrap", PROBLEM, place(copied[0].spot), names,
+                "A copy is made here of parameters that the optimizer holds. The loss is computed "
+                "with the copy, so its gradient stays there.",
+                "Compute with the parameters themselves: torch.func.functional_call takes changed "
+                "values in their place.",
+                weight=69,
+            )  # fmt: skip
+            return
         yield Finding(
             "unregistered", PROBLEM, place(spot), names,
             f"{names} gets a gradient, and no optimizer holds it: no step changes it.",
@@ -82,9 +93,27 @@ def _trained(patient: Patient) -> list[Value]:
     for one in patient.history.passes:
         if one.accumulate:
             for value, state in one.leaves.items():
-                if state == FINE and value.parameter:
+                if state == FINE and (value.parameter or _is_attribute(patient, value)):
                     found[value] = None
     return list(found)
+
+
+def _is_attribute(patient: Patient, value: Value) -> bool:
+    """Is a plain tensor an attribute of a module that runs?"""
+    t = value.tensor
+    return t is not None and any(
+        one is t for root in patient.names.roots for m in root.modules() for one in vars(m).values()
+    )
+
+
+def _copies_of_held(patient: Patient, values: list[Value]) -> list[Call]:
+    """The calls that made these values as copies of parameters that an optimizer holds."""
+    held = patient.wanted.held
+    return [
+        call for call in patient.history.calls
+        if call.name == "__deepcopy__" and not held.isdisjoint(call.inputs)
+        and any(v in call.outputs for v in values)
+    ]  # fmt: skip
 
 
 def _holds_strangers(patient: Patient, event: Event) -> bool:
@@ -110,8 +139,8 @@ def _belongs(patient: Patient, value: Value) -> bool:
 def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
     """The line next to the gap."""
     t = value.tensor
-    if t is None:  # it was made for one step only
-        return value.made.spot if value.made is not None else None
+    if t is None:
+        return value.made.spot if _made_in_each_step(patient, value) else None
     first = made[0]
     collected = [
         e for e in patient.history.of("parameters")
@@ -121,7 +150,7 @@ def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
     ]  # fmt: skip
     if collected:
         return collected[-1].stack[0]
-    owner = _largest_owner(patient, t)
+    owner = largest_owner(patient, t)
     if owner is not None and not _reachable(patient, t):
         event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
         if event is not None:
@@ -136,6 +165,15 @@ def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
     return first.stack[0] if first.stack else None
 
 
+def _made_in_each_step(patient: Patient, value: Value) -> bool:
+    """Is a parameter made anew by one line for each pass, and gone afterwards?"""
+    passes = [one for one in patient.history.losses() if one.accumulate]
+    if value.made is None or sum(value in one.leaves for one in passes) != 1:
+        return False
+    made = [c for c in patient.history.calls if c.name == "Parameter" and c.spot == value.made.spot]
+    return len(made) > 1 and any(made[0].number <= one.at < made[-1].number for one in passes)
+
+
 def _is_in(patient: Patient, module: nn.Module, made: list[Event]) -> bool:
     """Is a part of this module's parameters in an optimizer: was it taken apart on purpose?"""
     held = {id(v.tensor) for e in made for v in e.note["held"]}
@@ -147,19 +185,6 @@ def _reachable(patient: Patient, t) -> bool:
     return any(
         any(p is t for p in root.parameters()) for root in patient.names.roots
     )  # fmt: skip
-
-
-def _largest_owner(patient: Patient, t) -> nn.Module | None:
-    """The largest module that has it as a parameter."""
-    found, size = None, 0
-    for event in patient.history.of("module"):
-        module = event.subject()
-        if module is None:
-            continue
-        parameters = list(module.parameters())
-        if len(parameters) > size and any(p is t for p in parameters):
-            found, size = module, len(parameters)
-    return found
 
 
 def _split(patient: Patient, t) -> bool:

@@ -15,6 +15,23 @@ from .timeline import timeline
 _MOST = 8  # groups of passes that are looked at
 
 
+def short_windows(patient: Patient) -> Iterator[Finding]:
+    """A last window of fewer passes, each divided by the number of a full one."""
+    groups = list(islice(_added_up(patient), _MOST))
+    divided = [(group, _divided(group[0])) for group in groups]
+    full = {by for group, by in divided if by is not None and abs(by - len(group)) < 0.5}
+    for group, by in divided:
+        if by in full and len(group) < by - 0.5 and len({first_line(one) for one in group}) == 1:
+            yield note(
+                "accum_tail", first_line(group[0]),
+                f"The losses of this line are divided by {by:g}, and the last step adds up "
+                f"{len(group)} of them only.",
+                "Divide by the number of passes that the step really has.",
+                weight=31,
+            )  # fmt: skip
+            return
+
+
 def find(patient: Patient) -> Iterator[Finding]:
     """Passes that are added up, each averaged over another number of elements."""
     for group in islice(_added_up(patient), _MOST):
@@ -34,9 +51,8 @@ def find(patient: Patient) -> Iterator[Finding]:
             return
         by = [_divided(one) for one in group]
         if by == [None] * len(group) and all(map(_is_mean, group)):
-            maker = group[0].roots[0].made
             yield note(
-                "accum_scale", in_frame_of(maker.stack, group[0].stack),
+                "accum_scale", first_line(group[0]),
                 f"{len(group)} losses are added up for a step. Each is a mean, and none is divided "
                 f"by {len(group)}: the gradient is {len(group)} times that of their mean.",
                 "Divide each loss by the number of passes, if the mean of all is meant.",
