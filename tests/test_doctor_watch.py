@@ -180,3 +180,66 @@ def test_a_reshape_in_place_of_a_permutation_is_suspected_with_the_order():
     x = torch.arange(120).reshape(2, 4, 5, 3)
     assert x.permute(order).reshape(2, 5, 12).shape == (2, 5, 12)
     assert order == (0, 2, 1, 3)
+
+
+def test_a_state_dict_of_its_own_kind_does_no_harm():
+    class Odd(nn.Linear):
+        def state_dict(self, *args, **kwargs):
+            return [("weight", self.weight)]
+
+    layer = Odd(2, 1)
+    with watch(model=layer) as run:
+        assert layer.state_dict()[0][1] is layer.weight
+        layer(torch.ones(1, 2)).sum().backward()
+    assert run.findings == ()
+
+
+def test_custom_functions_get_their_own_backward_back():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad
+
+    own = vars(Double)["backward"]
+    x = torch.ones(2, requires_grad=True)
+    with watch() as run:
+        (Double.apply(x) * torch.tensor([1.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [2, 6]
+    assert vars(Double)["backward"] is own and run.findings == ()
+
+
+def test_a_backward_that_ignores_its_gradient_is_named():
+    class Constant(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.full((2,), 2.0)
+
+    x = torch.ones(2, requires_grad=True)
+    with watch() as run:
+        (Constant.apply(x) * torch.tensor([1.0, 3.0])).sum().backward()
+    assert [one.kind for one in run.findings] == ["custom_function"]
+    assert run.findings[0].place.statement == "return torch.full((2,), 2.0)"
+
+
+def test_vmap_and_grad_run_as_they_do_without():
+    layer = nn.Linear(3, 1)
+    params = {name: p.detach() for name, p in layer.named_parameters()}
+
+    def loss(params, x):
+        return torch.func.functional_call(layer, params, (x,)).square().sum()
+
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))
+    xs = torch.randn(4, 3)
+    plain = each(params, xs)
+    with watch() as run:
+        watched = each(params, xs)
+    assert all(torch.equal(plain[name], watched[name]) for name in plain)
+    assert run.findings == ()

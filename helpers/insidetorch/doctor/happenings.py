@@ -46,7 +46,7 @@ def apply_function(recorder: Recorder, cls: type, run: Callable, args: tuple, kw
             call.inputs += (value,)
             call.standing += (one,)
             value.readers.append(call)
-    kept = kept_on(result)
+    kept = recorder.guarded(kept_on, result)
     if kept:
         call.note["kept"] = kept
     return result
@@ -60,23 +60,27 @@ def _watch_backward(recorder: Recorder, cls: type) -> None:
     def backward(ctx, *grads):
         before = len(recorder.calls)
         result = original(ctx, *grads)
-        _look_whether_used(recorder, cls, grads, result, before)
         given = result if isinstance(result, (tuple, list)) else (result,)
-        for g, (below, index) in zip(given, ctx.next_functions, strict=False):
-            wanted = None if below is None else size_below(below, index)
-            if isinstance(g, torch.Tensor) and wanted is not None and tuple(g.shape) != wanted:
-                recorder.summed.setdefault(cls, (tuple(g.shape), wanted))
+        recorder.guarded(_look_at_sizes, recorder, cls, ctx, given)
+        recorder.guarded(_look_whether_used, recorder, cls, grads, given, before)
         return result
 
     cls.backward = staticmethod(backward)
 
 
+def _look_at_sizes(recorder: Recorder, cls: type, ctx: object, given: tuple) -> None:
+    """Has each gradient that a backward returns the size of its argument?"""
+    for g, (below, index) in zip(given, ctx.next_functions, strict=False):
+        wanted = None if below is None else size_below(below, index)
+        if isinstance(g, torch.Tensor) and wanted is not None and tuple(g.shape) != wanted:
+            recorder.summed.setdefault(cls, (tuple(g.shape), wanted))
+
+
 def _look_whether_used(
-    recorder: Recorder, cls: type, grads: tuple, result: object, before: int
+    recorder: Recorder, cls: type, grads: tuple, given: tuple, before: int
 ) -> None:
     """Does what a backward returns depend on the gradient that it is given?"""
     tensors = [g for g in grads if isinstance(g, torch.Tensor)]
-    given = result if isinstance(result, (tuple, list)) else (result,)
     returned = [g for g in given if isinstance(g, torch.Tensor)]
     with private.unseen():
         ones = all(bool((g == 1).all()) for g in tensors)
@@ -88,7 +92,7 @@ def _look_whether_used(
         recorder.ignored.add(cls)
 
 
-def kept_on(result: object) -> dict[str, torch.Tensor]:
+def kept_on(result: object) -> dict[str, str]:
     """Names of the tensors that a custom function keeps on `ctx`: which are its own results?"""
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     ctx = next((t.grad_fn for t in outputs if isinstance(t, torch.Tensor) and t.grad_fn), None)
@@ -104,16 +108,23 @@ def told(recorder: Recorder, name: str, run: Callable, subject: object, args: tu
     recorder.here.telling, quiet = True, recorder.here.quiet
     recorder.here.via = name if name in ("state_dict", "load_state_dict") else ""
     recorder.here.quiet = quiet or name in ("zero_grad", "clip", "train")
-    cleared = _with_gradients(subject) if name == "zero_grad" else []
+    cleared = recorder.guarded(_with_gradients, subject) if name == "zero_grad" else []
     try:
         result = run(subject, *args, **kwargs)
     finally:
         recorder.here.telling, recorder.here.quiet, recorder.here.via = False, quiet, ""
+    recorder.guarded(_tell, recorder, name, subject, args, kwargs, result, cleared or [])
+    return result
+
+
+def _tell(
+    recorder: Recorder, name: str, subject: object, args: tuple, kwargs: dict, result: object,
+    cleared: list,
+) -> None:  # fmt: skip
     about = weakref.ref(subject) if isinstance(subject, (nn.Module, Optimizer)) else None
-    note: dict = {"name": run.__name__}
+    note: dict = {}
     if name == "zero_grad":
         note["cleared"] = tuple(recorder.values.of(p) for p in cleared)
-        note["of"] = "optimizer" if isinstance(subject, Optimizer) else "module"
     if name == "state_dict":
         note["tensors"] = [
             (key, recorder.values.of(t)) for key, t in result.items() if isinstance(t, torch.Tensor)
@@ -123,7 +134,6 @@ def told(recorder: Recorder, name: str, run: Callable, subject: object, args: tu
     if name == "train":
         note["mode"] = bool(args[0] if args else kwargs.get("mode", True))
     recorder.event(name, about, stack=stack_here(), **note)
-    return result
 
 
 def _with_gradients(subject: object) -> list[torch.Tensor]:

@@ -86,5 +86,7 @@ def watch(
         except BaseException as error:
             run.error = error
             raise
+        finally:
+            recorder.stopped = True  # a thread that lives on is its own affair
     if loss is not None:
         run.ask("loss", {"loss": loss})
