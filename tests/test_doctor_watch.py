@@ -243,3 +243,32 @@ def test_vmap_and_grad_run_as_they_do_without():
         watched = each(params, xs)
     assert all(torch.equal(plain[name], watched[name]) for name in plain)
     assert run.findings == ()
+
+
+def test_names_of_the_block_and_of_the_report_can_be_asked():
+    model = nn.Sequential(nn.Linear(2, 1))
+    z = torch.zeros(1)
+    with watch() as run:
+        z = model(torch.ones(1, 2))
+        total = z.sum()
+        total.backward()
+    assert run.explain("model.0.weight").sentence.endswith("got a gradient in the backward pass.")
+    assert "retain_grad() before backward()" in run.explain("z").sentence
+    assert "is the result of a computation" in run.explain("total").sentence
+
+
+def test_what_is_no_tensor_is_refused():
+    model = nn.Linear(2, 1)
+    with watch() as run:
+        model(torch.ones(1, 2)).sum().backward()
+    with pytest.raises(ValueError, match="'model' is a Linear, no tensor"):
+        run.explain("model")
+
+
+def test_a_report_answers_what_was_asked():
+    model = nn.Linear(2, 1)
+    with watch(model=model) as run:
+        model(torch.ones(1, 2)).sum().backward()
+    run.ask("weight")
+    assert "You asked about weight" in str(run.report())
+    assert "got a gradient in the backward pass" in run.report()._repr_html_()

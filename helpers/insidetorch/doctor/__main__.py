@@ -143,7 +143,11 @@ class Teller:
 
     def _write(self, file: Path) -> None:
         findings = [one.as_dict() for one in self.run.findings]
-        content = {"findings": findings, "unseen": list(self.run.unseen)}
+        content = {
+            "findings": findings,
+            "answers": list(self.run.answers),
+            "unseen": list(self.run.unseen),
+        }
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         try:
             file.write_text(text, encoding="utf-8", newline="\n")

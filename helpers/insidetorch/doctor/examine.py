@@ -8,6 +8,8 @@ from .finding import NOTE, PROBLEM, Finding
 from .patient import Patient
 
 MOST_NOTES = 2
+# What also happens to the old parameters that an optimizer holds: one finding is enough.
+_OF_STALE = {"unused_param", "no_grad", "data", "detach", "step_order"}
 
 
 def examine(patient: Patient) -> tuple[Finding, ...]:
@@ -20,6 +22,8 @@ def examine(patient: Patient) -> tuple[Finding, ...]:
             except Exception as error:  # one cause that fails must not cost the report
                 name = f"{cause.__module__.rpartition('.')[2]}.{cause.__name__}"
                 patient.failures.append(f"The search for one cause failed ({name}: {error!r}).")
+    if any(one.kind == "stale_optimizer" for one in found):
+        found = [one for one in found if one.kind not in _OF_STALE]
     found.sort(key=lambda one: (one.severity != PROBLEM, -one.weight))
     kept, lines = [], set()
     for one in found:

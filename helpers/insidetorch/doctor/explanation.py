@@ -55,8 +55,13 @@ def _sentence(patient: Patient, value, t: torch.Tensor, name: str) -> str:
         return f"No backward pass was watched, so {name} got no gradient."
     if not t.requires_grad:
         return f"{name} does not require a gradient."
+    if not t.is_leaf and t.retains_grad:
+        return f"{name} is the result of a computation, and retain_grad() keeps its gradient."
     if not t.is_leaf:
-        return f"{name} is the result of a computation: its .grad is not kept."
+        return (
+            f"{name} is the result of a computation: its .grad is not kept. Call its "
+            "retain_grad() before backward() to keep it."
+        )
     states = [one.leaves.get(value, NONE) for one in passes]
     counts = {state: states.count(state) for state in _STATES if state in states}
     if len(counts) == 1:

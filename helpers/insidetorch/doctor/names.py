@@ -65,6 +65,7 @@ class Names:
 
     def listed(self, values: Iterable[Value], most: int = 3) -> str:
         """Several names, the first of them spelt out."""
-        names = list(dict.fromkeys(self.of(v) for v in values))
+        ordered = sorted(values, key=lambda v: v.number)
+        names = list(dict.fromkeys(map(self.of, ordered)))
         more = f" and {len(names) - most} more" if len(names) > most else ""
         return ", ".join(names[:most]) + more

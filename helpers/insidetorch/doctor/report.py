@@ -14,12 +14,18 @@ _WIDTH = 100
 class Report:
     """Findings to read: `print` it, or show it as the last line of a cell.
 
-    `unseen` says what the doctor could not see.
+    `unseen` says what the doctor could not see, `answers` what was asked about.
     """
 
-    def __init__(self, findings: Sequence[Finding], unseen: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        unseen: Sequence[str] = (),
+        answers: Sequence[str] = (),
+    ) -> None:
         self.findings = tuple(findings)
         self.unseen = tuple(unseen)
+        self.answers = tuple(answers)
 
     @property
     def headline(self) -> str:
@@ -31,7 +37,7 @@ class Report:
         return f"Gradient doctor: {_count(problems, 'problem')}, {_count(notes, 'note')}"
 
     def __str__(self) -> str:
-        parts = [self.headline]
+        parts = [self.headline, *self.answers]
         for number, one in enumerate(self.findings, 1):
             lines = (_where(number, one), _wrapped(one.message), _wrapped(f"To do: {one.fix}"))
             parts.append("\n".join(lines))
@@ -47,9 +53,10 @@ class Report:
                 f"<li><b>{one.severity}</b> ({escape(one.kind)}), <code>{where}</code><br>"
                 f"{escape(one.message)}<br><i>To do:</i> {escape(one.fix)}</li>"
             )
+        answers = "".join(f"<p>{escape(text)}</p>" for text in self.answers)
         unseen = "".join(f"<p>{escape(text)}</p>" for text in self.unseen)
         listed = f"<ol>{''.join(items)}</ol>" if items else ""
-        return f"<div><p><b>{escape(self.headline)}</b></p>{listed}{unseen}</div>"
+        return f"<div><p><b>{escape(self.headline)}</b></p>{answers}{listed}{unseen}</div>"
 
 
 def _where(number: int, one: Finding) -> str:

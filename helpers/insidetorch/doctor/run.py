@@ -66,7 +66,7 @@ class Run:
 
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
-        return Report(self.findings, self.unseen)
+        return Report(self.findings, self.unseen, self.answers)
 
     def explain(self, what: str | torch.Tensor) -> Explained:
         """What became of the gradient of one tensor, and why?
@@ -78,26 +78,51 @@ class Run:
             self._ask("this tensor.grad", what)
         else:
             self.ask(what)
+        return self._explained(list(self._asked.values())[-1])
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What became of each tensor that was asked about."""
+        return tuple(
+            f"You asked about {question}: {self._explained(t).sentence}"
+            for question, t in self._asked.items()
+        )
+
+    def _explained(self, t: torch.Tensor) -> Explained:
         findings = self.findings
-        return Explained.of(self._patient, list(self._asked.values())[-1], findings)
+        return Explained.of(self._patient, t, findings)
 
     def ask(self, question: str, names: Mapping[str, object] | None = None) -> None:
         """Ask about a tensor by an expression, such as "encoder.weight.grad".
 
         Raises ValueError where it leads to no tensor; whatever evaluating it raises.
         """
-        parameters = dict(self.model.named_parameters()) if self.model is not None else {}
-        if question in parameters:
-            self._ask(question + ".grad", parameters[question])
-            return
-        try:
-            tree = _tensor_part(ast.parse(question.strip(), mode="eval").body)
-        except SyntaxError:
-            raise ValueError(f"{question!r} is no Python expression.") from None
-        code = compile(ast.Expression(tree), "<question>", "eval")
-        found = eval(code, dict(self.namespace if names is None else names))
-        if isinstance(found, torch.Tensor):
-            self._ask(question, found)
+        names = self.namespace if names is None else names
+        found = self._parameters(names).get(question.strip().removesuffix(".grad"))
+        if found is None:
+            try:
+                tree = _tensor_part(ast.parse(question.strip(), mode="eval").body)
+            except SyntaxError:
+                raise ValueError(
+                    f"{question!r} is no Python expression. Ask about a tensor of the program, "
+                    "such as model[0].weight.grad."
+                ) from None
+            found = eval(compile(ast.Expression(tree), "<question>", "eval"), dict(names))
+        if not isinstance(found, torch.Tensor):
+            raise ValueError(
+                f"{question!r} is a {type(found).__name__}, no tensor. Ask about a tensor, such as "
+                "a parameter of it."
+            )
+        self._ask(question, found)
+
+    def _parameters(self, names: Mapping[str, object]) -> dict[str, torch.Tensor]:
+        """The parameters that can be asked about, by the names that a report calls them."""
+        modules = {n: one for n, one in names.items() if isinstance(one, torch.nn.Module)}
+        found = {
+            f"{name}.{path}": p
+            for name, module in modules.items() for path, p in module.named_parameters()
+        }  # fmt: skip
+        return found | (dict(self.model.named_parameters()) if self.model is not None else {})
 
     def _ask(self, question: str, t: torch.Tensor) -> None:
         self._asked.pop(question, None)

@@ -88,5 +88,7 @@ def watch(
             raise
         finally:
             recorder.stopped = True  # a thread that lives on is its own affair
+            if namespace is None:  # with what the block itself has named
+                run.namespace = dict(frame.f_globals) | dict(frame.f_locals)
     if loss is not None:
         run.ask("loss", {"loss": loss})

@@ -133,7 +133,7 @@ def _order(patient: Patient) -> Iterator[Finding]:
             set(one.note["held"])
         ):  # fmt: skip
             follows = any(k == "pass" for k, _ in _after(patient, one))
-            if follows and last != "zero_grad":
+            if follows and last != "zero_grad" and not passes:
                 yield note(
                     "step_order", first_line(one),
                     "This step finds no gradient at all: the backward pass comes after it.",

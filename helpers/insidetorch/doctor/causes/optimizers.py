@@ -67,7 +67,7 @@ def find(patient: Patient) -> Iterator[Finding]:
             return
         yield Finding(
             "unregistered", PROBLEM, place(spot), names,
-            f"{names} gets a gradient, and no optimizer holds it: no step changes it.",
+            f"A gradient arrives at {names}, and no optimizer holds it: no step changes it.",
             "Hand it to the optimizer; keep modules in a ModuleList or ModuleDict and tensors as "
             "Parameters, so that .parameters() finds them.",
             weight=68,
@@ -162,7 +162,9 @@ def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
         return construction(event, owner)
     if _chosen(patient, t) and not _split(patient, t):
         return None
-    return first.stack[0] if first.stack else None
+    if first.stack:
+        return first.stack[0]
+    return value.readers[0].spot if value.readers else None
 
 
 def _made_in_each_step(patient: Patient, value: Value) -> bool:

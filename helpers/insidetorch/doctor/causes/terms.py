@@ -45,7 +45,7 @@ def find(patient: Patient) -> Iterator[Finding]:
                 yield Finding(
                     kind, PROBLEM, place(spot), names,
                     f"A term of the loss has no gradient: {what(cut, kind)}. The term changes the "
-                    f"value of the loss, and pulls at none of {names}.",
+                    f"value of the loss and trains nothing: {names} get no gradient through it.",
                     FIXES[kind], weight=70 + cut.call.number * 1e-9,
                 )  # fmt: skip
 
