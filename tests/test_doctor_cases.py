@@ -32,14 +32,21 @@ def judged(folder: str, case: dict, monkeypatch) -> dict:
     return score_cases.judge(str(HERE / folder), case, [], 0)
 
 
-def cases(*, healthy: bool) -> list:
-    """Handed cases run always, the other sets with --slow."""
+def cases(*, healthy: bool) -> list[tuple[str, dict]]:
     return [
-        pytest.param(folder, case, marks=() if folder == SETS[0] else pytest.mark.slow)
+        (folder, case)
         for folder in SETS
         for case in records(folder)
         if (case["cause_kind"] == "healthy") == healthy
     ]
+
+
+@pytest.fixture(autouse=True)
+def chosen(request):
+    """Handed cases run always, the other sets with --slow."""
+    folder = getattr(request.node, "callspec", None) and request.node.callspec.params.get("folder")
+    if folder not in (None, SETS[0]) and not request.config.getoption("slow"):
+        pytest.skip("runs with --slow")
 
 
 BUGS, CONTROLS = cases(healthy=False), cases(healthy=True)

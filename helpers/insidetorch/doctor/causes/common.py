@@ -6,6 +6,7 @@ import ast
 import linecache
 import sys
 from functools import lru_cache
+from pathlib import Path
 
 from ...observe.places import place_of
 from ...records import Place
@@ -90,15 +91,16 @@ def first_line(one: Pass | Event) -> Spot | None:
 
 
 def files_of(patient: Patient) -> list[str]:
-    """The user's files: those that called torch first, then the other modules that are loaded."""
+    """The user's files: those that called torch first, then the modules beside them."""
     found: dict[str, None] = {}
     for call in patient.history.calls:
         for spot in call.stack:
             if spot.file not in found and is_users(spot.code):
                 found[spot.file] = None
+    folders = {Path(file).resolve().parent for file in found}
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.endswith(".py") and is_users_file(file):
+        if isinstance(file, str) and is_users_file(file) and Path(file).resolve().parent in folders:
             found[file] = None
     return list(found)
 
