@@ -324,7 +324,7 @@ def test_questions_files_and_limits_are_answered_for(folder: Path):
     assert "cannot answer --ask 'nobody.grad': NameError" in watched.report
     assert "cannot answer --ask 'w +': ValueError: 'w +' is no" in watched.report
     found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
-    assert set(found) == {"findings", "unseen"}
+    assert set(found) == {"findings", "answers", "unseen"}
     assert any("--max-ops" in one for one in found["unseen"])
     nowhere = str(folder / "no" / "found.json")
     (folder / "elsewhere").rmdir()

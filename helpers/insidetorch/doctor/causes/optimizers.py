@@ -49,9 +49,9 @@ def find(patient: Patient) -> Iterator[Finding]:
             return
     groups: dict[Spot | None, list[Value]] = {}
     for value in outside:
-        for spot in [_culprit(patient, value, made)]:
-            if spot is not None:
-                groups.setdefault(spot, []).append(value)
+        spot = _culprit(patient, value, made)
+        if spot is not None:
+            groups.setdefault(spot, []).append(value)
     for spot, values in groups.items():
         names = patient.names.listed(values)
         copied = _copies_of_held(patient, values)
@@ -183,10 +183,8 @@ def _is_in(patient: Patient, module: nn.Module, made: list[Event]) -> bool:
 
 
 def _reachable(patient: Patient, t) -> bool:
-    """Does the `.parameters()` of a model that has an optimizer find it, or is it a model's own?"""
-    return any(
-        any(p is t for p in root.parameters()) for root in patient.names.roots
-    )  # fmt: skip
+    """Does the `.parameters()` of a model find it?"""
+    return any(any(p is t for p in root.parameters()) for root in patient.names.roots)
 
 
 def _split(patient: Patient, t) -> bool:
