@@ -32,7 +32,6 @@ class Cut(NamedTuple):
     call: Call
     value: Value
     standing: int
-    reader: Call | None
     leaves: frozenset[Value]
     depth: int  # how many cuts there are from here to the loss, this one counted
 
@@ -105,9 +104,7 @@ class Flow:
             least, cut, use = min(ways, key=lambda way: way[:2])
             depth[call] = least
             if cut and call.name != "step":
-                found.append(
-                    Cut(call, use.value, use.standing, use.reader, self.leaves_behind(call), least)
-                )
+                found.append(Cut(call, use.value, use.standing, self.leaves_behind(call), least))
         return found[::-1]
 
 
@@ -144,7 +141,7 @@ class History:
         self.recorder = recorder
         self.calls = recorder.calls
         self.events = recorder.events
-        self.passes = [one for one in recorder.history]
+        self.passes = list(recorder.history)
         self._flows: dict[Pass, Flow] = {}
 
     def flow(self, one: Pass) -> Flow:

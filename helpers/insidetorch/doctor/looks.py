@@ -50,17 +50,11 @@ def _loss(args: tuple, kwargs: dict) -> dict:
 
 def _several(args: tuple, kwargs: dict) -> dict:
     """Are the tensors of a stack different objects that look into one place?"""
-    found = _dims(args, kwargs)
     given = args[0] if args else kwargs.get("tensors", ())
     tensors = [t for t in given if isinstance(t, torch.Tensor)]
     if len({id(t) for t in tensors}) > 1 and len(tensors) <= _MOST_INDICES:
-        found["same"] = len({(t.data_ptr(), t.shape, t.stride()) for t in tensors}) == 1
-    return found
-
-
-def _dims(args: tuple, kwargs: dict) -> dict:
-    found = kwargs.get("dim", args[1] if len(args) > 1 else None)
-    return {"dim": found if isinstance(found, (int, tuple, list)) else None}
+        return {"same": len({(t.data_ptr(), t.shape, t.stride()) for t in tensors}) == 1}
+    return {}
 
 
 def _divisor(args: tuple, kwargs: dict) -> dict:
@@ -95,8 +89,6 @@ LOOKED_AT: dict[str, Callable[[tuple, dict], dict]] = {
     "mul": _factor,
     "__mul__": _factor,
     "batch_norm": _batch_norm,
-    "softmax": _dims,
-    "log_softmax": _dims,
     "cat": _several,
     "stack": _several,
 }

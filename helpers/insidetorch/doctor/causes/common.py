@@ -23,11 +23,6 @@ def place(spot: Spot | None) -> Place | None:
     return None if spot is None else place_of(spot.file, spot.line)
 
 
-def place_at(call: Call | None) -> Place | None:
-    """The innermost line of the user's that made a call."""
-    return None if call is None else place(call.spot)
-
-
 def in_frame_of(stack: Stack, frame: Stack) -> Spot | None:
     """The line of a stack that belongs to the function whose line is innermost in `frame`.
 

@@ -13,7 +13,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import Value
 from .common import place
-from .modules import construction, largest_owner
+from .modules import construction, largest_owner, made_module
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -152,12 +152,12 @@ def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
         return collected[-1].stack[0]
     owner = largest_owner(patient, t)
     if owner is not None and not _reachable(patient, t):
-        event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
+        event = made_module(patient, owner)
         if event is not None:
             return construction(event, owner)
     if owner is None and value.made is not None and not _reachable(patient, t):
         return value.made.spot
-    event = next((e for e in patient.history.of("module") if e.subject() is owner), None)
+    event = made_module(patient, owner) if owner is not None else None
     if event is not None and event.at > first.at:
         return construction(event, owner)
     if _chosen(patient, t) and not _split(patient, t):

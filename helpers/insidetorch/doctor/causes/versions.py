@@ -12,6 +12,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_frame_of, place
+from .modules import made_module
 
 _WRITTEN = "modified by an inplace operation"
 
@@ -25,7 +26,9 @@ def find(patient: Patient) -> Iterator[Finding]:
         if not victims:
             continue
         _, node, key, _ = max(victims, key=lambda victim: victim[3])
-        yield from (_written if why == "written" else _freed)(patient, one, node, key)
+        yield from (
+            _written(patient, one, node, key) if why == "written" else _freed(patient, one, node)
+        )
 
 
 def _written(patient: Patient, one: Pass, node: Node, key: int) -> Iterator[Finding]:
@@ -79,13 +82,11 @@ def in_place_module(patient: Patient, call: Call) -> Spot | None:
     module = call.module() if call.module is not None else None
     if module is None or not getattr(module, "inplace", False):
         return None
-    for event in patient.history.of("module"):
-        if event.note["id"] == id(module) and event.subject() is module:
-            return event.stack[0] if event.stack else None
-    return None
+    event = made_module(patient, module)
+    return event.stack[0] if event is not None and event.stack else None
 
 
-def _freed(patient: Patient, one: Pass, node: Node, _key: int) -> Iterator[Finding]:
+def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
     old = crossing(patient, one, node.call)
     earlier = _earlier(patient, one, node.call)
     before = f" {_line_of(earlier)} has freed it" if earlier else " It has been freed"
