@@ -20,14 +20,14 @@ class Finding:
     """One thing that went wrong, or that only you can judge.
 
     `kind` is one of the doctor's causes, `severity` "problem" or "note". `place` is the line that
-    introduced it, `subject` what it concerns, such as the name of a parameter. `message` says what
+    introduced it, `subject` what it concerns, such as the names of parameters. `message` says what
     happened, `fix` what to do. `weight` sorts the findings: the heaviest is told first.
     """
 
     kind: str
     severity: str
     place: Place | None
-    subject: str
+    subject: tuple[str, ...]
     message: str
     fix: str
     weight: float = 0.0
@@ -41,7 +41,7 @@ class Finding:
             "file": place.file or place.cell if place else None,
             "line": place.line if place else None,
             "statement": place.statement if place else "",
-            "subject": self.subject,
+            "subject": list(self.subject),
             "message": self.message,
             "fix": self.fix,
         }

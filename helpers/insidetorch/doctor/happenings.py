@@ -159,6 +159,7 @@ def stepped(recorder: Recorder, optimizer: Optimizer) -> None:
     call = recorder.note(
         "step", [], (), None, changed, stack=stack_here(), note={"optimizer": id(optimizer)}
     )
+    recorder.steps += 1
     without = tuple(recorder.values.of(p) for p, _ in before if private.grad(p) is None)
     if call is None:
         return

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 
 import torch
 from torch import nn
 
 from .history import History
 from .values import Value
+
+_LISTED = 3  # names that are spelt out
+_DEEPEST = 2  # lists in lists, and so on, whose parts get names
+_MOST_PARTS = 64
+
+
+class Named(tuple[str, ...]):
+    """Names of tensors; as text, the first of them."""
+
+    def __str__(self) -> str:
+        more = f" and {len(self) - _LISTED} more" if len(self) > _LISTED else ""
+        return ", ".join(self[:_LISTED]) + more
 
 
 class Names:
@@ -32,6 +45,8 @@ class Names:
             module = ref()
             if module is not None and id(module) not in self.modules:
                 self._add(type(module).__name__, module)
+        for root in self.roots:
+            self._name_unregistered(root)
         for event in history.of("register"):
             t, module = event.subject.tensor, event.note["module"]()
             if t is not None and module is not None:
@@ -46,14 +61,29 @@ class Names:
             self.roots.append(one)
             for path, part in one.named_modules():
                 self.modules.setdefault(id(part), f"{name}.{path}" if path else name)
-            for path, p in one.named_parameters(remove_duplicate=False):
-                self._names.setdefault(id(p), f"{name}.{path}" if name else path)
-        elif isinstance(one, (list, tuple)) and depth < 2:
-            for k, part in enumerate(one[:64]):
-                self._add(f"{name}[{k}]", part, depth + 1)
-        elif isinstance(one, dict) and depth < 2:
-            for key, part in list(one.items())[:64]:
-                self._add(f"{name}[{key!r}]", part, depth + 1)
+            named = one.named_parameters(remove_duplicate=False), one.named_buffers()
+            for path, t in chain(*named):
+                self._names.setdefault(id(t), f"{name}.{path}" if name else path)
+        elif depth < _DEEPEST:
+            for place, part in _parts(one):
+                self._add(f"{name}[{place}]", part, depth + 1)
+
+    def _name_unregistered(self, root: nn.Module) -> None:
+        """Name what the modules of a model hold in lists and plain attributes."""
+        for part in root.modules():
+            for name, one in vars(part).items():
+                if not name.startswith("_") and isinstance(one, (torch.Tensor, list, tuple, dict)):
+                    self._name_parts(f"{self.modules[id(part)]}.{name}".lstrip("."), one)
+
+    def _name_parts(self, name: str, one: object, depth: int = 0) -> None:
+        if isinstance(one, torch.Tensor):
+            self._names.setdefault(id(one), name)
+        elif isinstance(one, nn.Module):
+            for path, t in chain(one.named_parameters(), one.named_buffers()):
+                self._names.setdefault(id(t), f"{name}.{path}")
+        elif depth < _DEEPEST:
+            for place, part in _parts(one):
+                self._name_parts(f"{name}[{place}]", part, depth + 1)
 
     def of(self, value: Value) -> str:
         """The name of a tensor, or what it is."""
@@ -63,9 +93,20 @@ class Names:
         kind = "parameter" if isinstance(t, nn.Parameter) else "tensor"
         return f"a {kind} of shape {tuple(value.shape)}"
 
-    def listed(self, values: Iterable[Value], most: int = 3) -> str:
-        """Several names, the first of them spelt out."""
-        ordered = sorted(values, key=lambda v: v.number)
-        names = list(dict.fromkeys(map(self.of, ordered)))
-        more = f" and {len(names) - most} more" if len(names) > most else ""
-        return ", ".join(names[:most]) + more
+    def of_module(self, module: nn.Module) -> str:
+        """The name of a module and its class: net.2 (Sigmoid)."""
+        kind, name = type(module).__name__, self.modules.get(id(module))
+        return f"{name} ({kind})" if name else kind
+
+    def listed(self, values: Iterable[Value | None]) -> Named:
+        """The names of several tensors, in the order in which they were first seen."""
+        known = sorted((v for v in values if v is not None), key=lambda v: v.number)
+        return Named(dict.fromkeys(map(self.of, known)))
+
+
+def _parts(one: object) -> Iterator[tuple[object, object]]:
+    """The parts of a list or a dictionary, each with its index."""
+    if type(one) in (list, tuple):
+        yield from enumerate(one[:_MOST_PARTS])
+    elif isinstance(one, dict):
+        yield from ((repr(key), part) for key, part in islice(one.items(), _MOST_PARTS))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from torch import nn
 
 from .history import Cut, Flow, History
-from .names import Names
+from .names import Named, Names
 from .passes import NONE, Pass
 from .recorder import Recorder
 from .values import DEAD, Value
@@ -57,6 +57,18 @@ class Patient:
     def states(self, leaf: Value) -> set[str]:
         """What the gradients were that passes brought to a leaf."""
         return self._reached.get(leaf, set())
+
+    def unjudged(self) -> Named:
+        """Parameters without a gradient in models that ran, where no optimizer tells who counts."""
+        if self.wanted.optimizers or not any(one.leaves for one in self.history.passes):
+            return Named()
+        values = [
+            self.recorder.values.of(p)
+            for root in self.names.roots for p in root.parameters() if p.requires_grad
+        ]  # fmt: skip
+        return self.names.listed(
+            v for v in values if v.readers and self.missing(v) and v not in self.asked
+        )
 
     def cuts(self, one: Pass) -> list[Cut]:
         """Where the gradient's way ends in the calls before a pass."""

@@ -39,6 +39,7 @@ class Recorder(Following, Log):
         self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
         self.ignored: set[type] = set()  # those whose backward does not use what it is given
         self.passes = 0
+        self.steps = 0  # of optimizers
         self._kinds: dict[object, Kind] = {}
 
     # What torch calls.

@@ -14,7 +14,8 @@ _WIDTH = 100
 class Report:
     """Findings to read: `print` it, or show it as the last line of a cell.
 
-    `unseen` says what the doctor could not see, `answers` what was asked about.
+    `unseen` says what the doctor could not see, `answers` what was asked about, `seen` how much
+    ran under its eyes.
     """
 
     def __init__(
@@ -22,17 +23,20 @@ class Report:
         findings: Sequence[Finding],
         unseen: Sequence[str] = (),
         answers: Sequence[str] = (),
+        *,
+        seen: str = "",
     ) -> None:
         self.findings = tuple(findings)
         self.unseen = tuple(unseen)
         self.answers = tuple(answers)
+        self.seen = seen
 
     @property
     def headline(self) -> str:
         """How many problems and notes there are."""
         problems = sum(one.severity == PROBLEM for one in self.findings)
         if not self.findings:
-            return "Gradient doctor: nothing found."
+            return f"Gradient doctor: nothing found{self.seen and f' in {self.seen}'}."
         notes = len(self.findings) - problems
         return f"Gradient doctor: {_count(problems, 'problem')}, {_count(notes, 'note')}"
 
@@ -69,7 +73,20 @@ def _wrapped(text: str) -> str:
 
 
 def _count(n: int, word: str) -> str:
-    return f"{n} {word}{'' if n == 1 else 's'}"
+    """A number of things, in words.
+
+    >>> _count(1, "pass"), _count(0, "step")
+    ('1 pass', '0 steps')
+    """
+    plural = f"{word}es" if word.endswith("s") else f"{word}s"
+    return f"{n:,} {word if n == 1 else plural}"
+
+
+def amount(passes: int, steps: int) -> str:
+    """How much of a run was watched."""
+    if not passes:
+        return "this run, which has no backward pass"
+    return f"{_count(passes, 'backward pass')} and {_count(steps, 'optimizer step')}"
 
 
 def text_of(run) -> str:

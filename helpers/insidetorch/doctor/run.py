@@ -10,9 +10,10 @@ import torch
 from .examine import examine
 from .explanation import Explained
 from .finding import Finding
+from .names import Named
 from .patient import Patient
 from .recorder import Recorder
-from .report import Report
+from .report import Report, amount
 
 _PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
 
@@ -62,11 +63,26 @@ class Run:
         if self.recorder.threads:
             found.append(_threads(self.recorder.threads))
         found += [f"A call could not be written down ({one})." for one in self.recorder.failures]
-        return (*found, *(self._patient.failures if self._patient else ()))
+        if self._patient is not None:
+            found += self._patient.failures
+            found += self._unjudged()
+        return tuple(found)
+
+    def _unjudged(self) -> list[str]:
+        """Parameters without a gradient of which nothing says that they should have one."""
+        told = {name for one in self._findings for name in one.subject}
+        names = Named(name for name in self._patient.unjudged() if name not in told)
+        if not names:
+            return []
+        return [
+            f"Not judged: {names} got no gradient, and no optimizer says that they should. Ask "
+            f"about one: --ask {names[0]}.grad, or run.explain({names[0]!r})."
+        ]
 
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
-        return Report(self.findings, self.unseen, self.answers)
+        seen = amount(self.recorder.passes, self.recorder.steps)
+        return Report(self.findings, self.unseen, self.answers, seen=seen)
 
     def explain(self, what: str | torch.Tensor) -> Explained:
         """What became of the gradient of one tensor, and why?

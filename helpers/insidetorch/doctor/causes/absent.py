@@ -30,21 +30,24 @@ def find(patient: Patient) -> Iterator[Finding]:
         return
     behind = {leaf for one in losses for cut in patient.cuts(one) for leaf in cut.leaves}
     gone: dict[tuple, tuple[Finding, list[Value]]] = {}
-    for leaf in _candidates(patient):
+    candidates = _candidates(patient)
+    for leaf in (*candidates, *_beside(patient, candidates)):
         if leaf in behind or not patient.missing(leaf):
             continue
-        found = _escaped(patient, leaf, losses) or _dropped(patient, leaf, losses)
+        found = _escaped(patient, leaf, losses)
+        if found is None and leaf in candidates:
+            found = _dropped(patient, leaf, losses)
         if found is not None:
             gone.setdefault((found.kind, found.place), (found, []))[1].append(leaf)
     for found, leaves in gone.values():
         names = patient.names.listed(leaves)
         yield Finding(
             found.kind, found.severity, found.place, names,
-            found.message.replace("{names}", names), found.fix, found.weight,
+            found.message.replace("{names}", str(names)), found.fix, found.weight,
         )  # fmt: skip
 
 
-def _candidates(patient: Patient) -> list[Value]:
+def _candidates(patient: Patient) -> dict[Value, None]:
     """Parameters that a pass should have reached: of models that it reached in part, or held."""
     found: dict[Value, None] = {}
     for root in patient.names.roots:
@@ -53,7 +56,19 @@ def _candidates(patient: Patient) -> list[Value]:
             found.update(dict.fromkeys(values))
     found.update(dict.fromkeys(v for v in patient.wanted.held if v.tensor is not None))
     found.update(dict.fromkeys(patient.asked))
-    return [v for v in found if v.leaf and patient.wanted.wants(v)]
+    return {v: None for v in found if v.leaf and patient.wanted.wants(v)}
+
+
+def _beside(patient: Patient, candidates: dict[Value, None]) -> list[Value]:
+    """Parameters of whole models that no pass reached, where no optimizer says who is trained."""
+    if patient.wanted.optimizers:
+        return []
+    values = [
+        patient.recorder.values.of(p)
+        for root in patient.names.roots if root.training
+        for p in root.parameters() if p.requires_grad
+    ]  # fmt: skip
+    return [v for v in dict.fromkeys(values) if v not in candidates]
 
 
 def _escaped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | None:
@@ -70,7 +85,7 @@ def _escaped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | Non
         if call.name in LEAVING and call.number < last:
             first = _first_cut(call)
             return Finding(
-                "item_roundtrip", PROBLEM, place(first.spot), "",
+                "item_roundtrip", PROBLEM, place(first.spot), (),
                 "No gradient comes back to {names}: its values leave torch here as numbers or an "
                 "array, and the loss was computed from such values.",
                 "Do this step with torch's own functions, or write a torch.autograd.Function with "
@@ -106,7 +121,7 @@ def _dropped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | Non
         or in_frame_of(last.stack, losses[-1].stack)
     )
     return Finding(
-        "unused_param", PROBLEM, place(spot), "",
+        "unused_param", PROBLEM, place(spot), (),
         "No gradient comes back to {names}: it was used, but the result goes into no loss. What "
         "was computed beside it is taken up here, and this is not.",
         _UNUSED, weight=50,
@@ -168,7 +183,7 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
     if spot is None:
         return None
     return Finding(
-        "unused_param", PROBLEM, place(spot), "",
+        "unused_param", PROBLEM, place(spot), (),
         "No gradient comes back to {names}: it is declared here and was never used.",
         _UNUSED, weight=50,
     )  # fmt: skip

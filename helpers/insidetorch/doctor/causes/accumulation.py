@@ -99,7 +99,7 @@ def _two_orders(patient: Patient) -> Iterator[Finding]:
                     first = alive[value]
                     yield Finding(
                         "grad_accumulated_twice", PROBLEM, place(first_line(first)),
-                        patient.names.of(value),
+                        patient.names.listed([value]),
                         "backward(create_graph=True) has put a gradient into .grad here, and a "
                         f"later pass ({place(first_line(one))}) adds a gradient of that gradient "
                         "to it.",

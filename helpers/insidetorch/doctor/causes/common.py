@@ -78,7 +78,7 @@ def text_of(spot: Spot) -> str:
 
 
 def note(kind: str, spot: Spot | None, message: str, fix: str, weight: float = 20) -> Finding:
-    return Finding(kind, NOTE, place(spot), "", message, fix, weight)
+    return Finding(kind, NOTE, place(spot), (), message, fix, weight)
 
 
 def first_line(one: Pass | Event) -> Spot | None:

@@ -18,8 +18,8 @@ FIXES = {
     "number, an array or torch.tensor(...) starts outside of it.",
     "rewrap": "Use the computed tensor itself: Parameter(x), deepcopy and requires_grad_() make a "
     "new leaf, where the gradient ends.",
-    "non_diff_op": "Use something that has a derivative: softmax or sigmoid for argmax and "
-    "comparisons, interpolation for an index.",
+    "non_diff_op": "Use something that has a derivative, or keep this result out of what is to be "
+    "trained.",
     "create_graph_missing": "Call torch.autograd.grad(..., create_graph=True), so that the "
     "gradient has a history of its own.",
     "custom_function": "Return the result as forward made it, and do not mark it "
@@ -27,6 +27,28 @@ FIXES = {
     "checkpoint_input": "Call checkpoint(..., use_reentrant=False), which looks at the parameters "
     "and not only at the inputs.",
 }  # fmt: skip
+_SOFT = (  # what has a derivative in place of functions that have none
+    ({"argmax", "argmin", "multinomial", "one_hot", "topk", "sort", "argsort", "mode", "max",
+      "min"},
+     "Weight with softmax(x / temperature) in place of the index, or draw with gumbel_softmax."),
+    ({"gt", "lt", "ge", "le", "eq", "ne", "greater", "less", "greater_equal", "less_equal",
+      "__gt__", "__lt__", "__ge__", "__le__", "__eq__", "__ne__", "isclose", "logical_and",
+      "logical_or", "logical_not", "__and__", "__or__", "__invert__"},
+     "Use a soft step in place of the comparison: sigmoid((x - threshold) / width)."),
+    ({"long", "int", "to", "short", "byte", "char", "bool", "type", "bucketize", "searchsorted",
+      "histc", "bincount"},
+     "Keep floating-point numbers: interpolate between neighbours where an index is needed, or "
+     "pass the gradient straight through, x + (rounded - x).detach()."),
+)  # fmt: skip
+
+
+def fix_of(cut: Cut, kind: str) -> str:
+    """What to do about a cut of a kind."""
+    if kind == "non_diff_op":
+        for names, fix in _SOFT:
+            if cut.call.name in names:
+                return fix
+    return FIXES[kind]
 
 
 def kind_of(cut: Cut) -> str:

@@ -13,7 +13,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import place, text_of
-from .cut_kinds import FIXES, kind_of, spot_of, what
+from .cut_kinds import fix_of, kind_of, spot_of, what
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def find(patient: Patient) -> Iterator[Finding]:
             kind, PROBLEM, place(spot), names,
             f"No gradient comes back to {names}: {what(cut, kind)}, and the loss was computed "
             "from the result.",
-            FIXES[kind], weight=60 + min(len(leaves), 9) - cut.depth + cut.call.number * 1e-9,
+            fix_of(cut, kind), weight=60 + min(len(leaves), 9) - cut.depth + cut.call.number * 1e-9,
         )  # fmt: skip
     yield from silent_parts(patient)
     yield from samples(patient)
@@ -63,12 +63,12 @@ def silent_parts(patient: Patient) -> Iterator[Finding]:
                 kind = kind_of(cut)
                 if kind == "non_diff_op":  # a condition or an index, which carries no gradient
                     continue
-                name = patient.names.of(leaf)
+                name = patient.names.listed([leaf])
                 yield Finding(
                     kind, PROBLEM, place(spot_of(cut, kind)), name,
                     f"Parts of {name} get no gradient at all: {what(cut, kind)}, and they reach "
                     "the loss only through the result.",
-                    FIXES[kind], weight=55,
+                    fix_of(cut, kind), weight=55,
                 )  # fmt: skip
                 return
 

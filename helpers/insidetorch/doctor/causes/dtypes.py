@@ -44,7 +44,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     if value is None:
         return
     spot = origin(value) or failed.spot
-    name = patient.names.of(value)
+    name = patient.names.listed([value])
     yield Finding(
         "dtype_mismatch", PROBLEM, place(spot), name,
         f"{name} got its dtype {value.dtype} here, and {failed.name} "

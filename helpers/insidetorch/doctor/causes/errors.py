@@ -12,7 +12,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_helper, place, where_lost
-from .versions import in_place_module
+from .versions import in_place_spot
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -29,13 +29,15 @@ def find(patient: Patient) -> Iterator[Finding]:
             return
 
 
-def _finding(kind: str, spot: Spot | None, subject: str, message: str, fix: str) -> Finding:
+def _finding(
+    kind: str, spot: Spot | None, subject: tuple[str, ...], message: str, fix: str
+) -> Finding:
     return Finding(kind, PROBLEM, place(spot), subject, message, fix, weight=90)
 
 
 def _leaf(patient: Patient, failed: Call) -> Finding:
     value = next((v for v in failed.inputs if v.leaf), None)
-    name = patient.names.of(value) if value else ""
+    name = patient.names.listed([value])
     return _finding(
         "inplace_leaf", failed.spot, name,
         f"{failed.name} changes {name or 'a leaf'} in place, or a view of it, while autograd "
@@ -45,9 +47,9 @@ def _leaf(patient: Patient, failed: Call) -> Finding:
 
 
 def _view(patient: Patient, failed: Call) -> Finding:
-    spot = in_place_module(patient, failed) or failed.spot
+    spot = in_place_spot(patient, failed)
     return _finding(
-        "inplace_view", spot, "",
+        "inplace_view", spot, (),
         f"{failed.name} writes into one of several views that one call made, or into a view that "
         "a custom function or a hook made: autograd cannot follow that.",
         "Write into a copy (.clone()), or use the function that is not in place.",
@@ -59,7 +61,7 @@ def _scalar(patient: Patient, failed: Call) -> Finding:
     maker = in_helper(root, failed)
     shape = tuple(root.shape) if root is not None else ()
     return _finding(
-        "non_scalar", maker.spot if maker else failed.spot, patient.names.of(root) if root else "",
+        "non_scalar", maker.spot if maker else failed.spot, patient.names.listed([root]),
         f"This value has the shape {shape}, and backward() without an argument starts from one "
         "number only.",
         "Reduce it with .mean() or .sum(), or pass backward(gradient=...).",
@@ -72,7 +74,7 @@ def _not_leaf(patient: Patient, failed: Call) -> Finding:
     maker = value.made if value is not None else None
     spot = where_lost(maker, failed.stack) if maker else failed.spot
     return _finding(
-        "non_leaf", spot, patient.names.of(value) if value else "",
+        "non_leaf", spot, patient.names.listed([value]),
         "The tensor that is made here is the result of a computation, not a leaf.",
         "Make the leaf last: compute first, then .detach().requires_grad_(), or keep the leaf "
         "under a name of its own.",
@@ -84,7 +86,7 @@ def _deepcopy(patient: Patient, failed: Call) -> Finding:
     maker = value.made if value is not None else None
     spot = _keeper(maker) if maker else failed.spot
     return _finding(
-        "non_leaf", spot, patient.names.of(value) if value else "",
+        "non_leaf", spot, patient.names.listed([value]),
         "What is copied holds a tensor that was computed here, with its history; only leaves can "
         "be copied.",
         "Do not keep the result in the object, keep it detached, or copy before the first forward.",
@@ -105,7 +107,7 @@ def _integers(patient: Patient, failed: Call) -> Finding:
     maker = value.made if value is not None else None
     return _finding(
         "non_diff_op", maker.spot if maker else failed.spot,
-        patient.names.of(value) if value else "",
+        patient.names.listed([value]),
         "The tensor is made of integers, and gradients exist for floating-point and complex "
         "numbers only.",
         "Give it a floating-point dtype: torch.tensor(..., dtype=torch.float32).",
@@ -114,7 +116,7 @@ def _integers(patient: Patient, failed: Call) -> Finding:
 
 def _numpy(patient: Patient, failed: Call) -> Finding:
     return _finding(
-        "item_roundtrip", failed.spot, patient.names.of(failed.inputs[0]) if failed.inputs else "",
+        "item_roundtrip", failed.spot, patient.names.listed(failed.inputs[:1]),
         "A tensor with a history is asked for its NumPy array: NumPy knows nothing of gradients.",
         "Stay in torch if a gradient is to come back; else say so with .detach().numpy().",
     )  # fmt: skip
@@ -130,7 +132,7 @@ def _inference(patient: Patient, failed: Call) -> Finding:
     maker = value.made if value is not None else None
     spot = maker.off.spot if maker and maker.off and maker.off.spot else maker and maker.spot
     return _finding(
-        "no_grad", spot or failed.spot, patient.names.of(value) if value else "",
+        "no_grad", spot or failed.spot, patient.names.listed([value]),
         "A tensor that was made in inference mode is needed for a backward pass.",
         "Use torch.no_grad() instead of inference_mode there, or clone the tensor outside of it.",
     )  # fmt: skip
@@ -138,7 +140,7 @@ def _inference(patient: Patient, failed: Call) -> Finding:
 
 def _view_shape(patient: Patient, failed: Call) -> Finding:
     return _finding(
-        "view_incompatible", failed.spot, "",
+        "view_incompatible", failed.spot, (),
         "The memory of this tensor is not in the order that the new shape needs: a view cannot "
         "merge these dimensions.",
         "Use .reshape() or .flatten(), which copy where they must, or .contiguous() before it.",
@@ -150,7 +152,7 @@ def _overlap(patient: Patient, failed: Call) -> Finding:
     maker = value.made if value is not None else None
     return _finding(
         "overlap_write", maker.spot if maker else failed.spot,
-        patient.names.of(value) if value else "",
+        patient.names.listed([value]),
         f"{maker.name if maker else 'An earlier call'} makes several elements share one place in "
         f"memory, and {place(failed.spot)} writes to them.",
         "Copy it before the write: .clone(), or repeat instead of expand.",
@@ -163,7 +165,7 @@ def _formula(patient: Patient, failed: Call) -> Finding:
     maker, code = _op_call(patient, name), private_doctor.custom_op_code(name)
     spot = Spot(code, code.co_firstlineno) if code else maker.spot if maker else failed.spot
     return _finding(
-        "custom_op", spot, name,
+        "custom_op", spot, (name,),
         "This operator has no formula for its backward pass.",
         "Register one: torch.library.register_autograd(name, backward, setup_context=...).",
     )  # fmt: skip
@@ -177,7 +179,7 @@ def _op_call(patient: Patient, name: str) -> Call | None:
 def _backend(patient: Patient, failed: Call) -> Finding:
     found = re.search(r"'(\w+)' backend", str(patient.error))
     return _finding(
-        "backend_missing", failed.spot, "",
+        "backend_missing", failed.spot, (),
         f"{failed.name} has no kernel for {found[1] if found else 'this backend'}.",
         "Convert the tensor first (dequantize(), to_dense(), .cpu()), or call the operator that is "
         "made for it. explain_dispatch tells which kernels there are.",

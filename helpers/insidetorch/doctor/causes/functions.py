@@ -39,7 +39,7 @@ def _raised(patient: Patient) -> Iterator[Finding]:
         "a gradient of the size of each argument"
     )  # fmt: skip
     yield Finding(
-        "custom_function", PROBLEM, where, name,
+        "custom_function", PROBLEM, where, (name,),
         f"{name}.backward does not return {wanted}: {text.split(' Function ')[-1][:120]}.",
         "Return one gradient for each argument of forward, in their order, of their sizes, and "
         "None for what is no tensor.",
@@ -74,7 +74,7 @@ def _summed(patient: Patient) -> Iterator[Finding]:
     for function, (given, wanted) in patient.recorder.summed.items():
         name = function.__name__
         yield Finding(
-            "custom_function", PROBLEM, backward_line(function), name,
+            "custom_function", PROBLEM, backward_line(function), (name,),
             f"{name}.backward returns a gradient of size {given} for an argument of size {wanted}. "
             "torch adds it up to that size without a word.",
             "Return a gradient of the size of the argument, and compare with "
@@ -98,7 +98,7 @@ def _none(patient: Patient) -> Iterator[Finding]:
                 if not patient.missing(leaf) or not patient.wanted.wants(leaf):
                     continue
                 told.add(function)
-                name = patient.names.of(leaf)
+                name = patient.names.listed([leaf])
                 yield Finding(
                     "custom_function", PROBLEM, backward_line(function), name,
                     f"{function.__name__}.backward returns None for {name}, which requires a "
@@ -113,7 +113,7 @@ def _ignored(patient: Patient) -> Iterator[Finding]:
     for function in patient.recorder.ignored:
         name = function.__name__
         yield Finding(
-            "custom_function", PROBLEM, backward_line(function), name,
+            "custom_function", PROBLEM, backward_line(function), (name,),
             f"{name}.backward does not use the gradient that it is given: what comes after the "
             "function in the loss has no influence on the gradient.",
             "Multiply by the incoming gradient: return grad * ..., and compare with "
@@ -135,7 +135,7 @@ def _kept(patient: Patient) -> Iterator[Finding]:
             where = _assignment(function, name)
             if which == "output":
                 yield Finding(
-                    "graph_leak", PROBLEM, where, f"ctx.{name}",
+                    "graph_leak", PROBLEM, where, (f"ctx.{name}",),
                     "The function keeps its own result on ctx, and the result keeps ctx: a cycle "
                     "that only the garbage collector ends.",
                     "Use ctx.save_for_backward for results and arguments.",
@@ -143,7 +143,7 @@ def _kept(patient: Patient) -> Iterator[Finding]:
                 )  # fmt: skip
             elif twice:
                 yield Finding(
-                    "custom_function", PROBLEM, where, f"ctx.{name}",
+                    "custom_function", PROBLEM, where, (f"ctx.{name}",),
                     f"backward reads ctx.{name}, a value in between that has no graph: the second "
                     "derivative misses what depends on it.",
                     "Save the arguments with ctx.save_for_backward, and compute the value again in "

@@ -41,7 +41,7 @@ def running_sums(patient: Patient) -> Iterator[Finding]:
     for spot, count in counts.items():
         if spot is not None and count > 1:
             yield Finding(
-                "graph_leak", PROBLEM, place(spot), "",
+                "graph_leak", PROBLEM, place(spot), (),
                 "This line adds a tensor with its history to one that is kept, over "
                 f"{count + 1} steps: the graph of every step stays reachable.",
                 "Add the number: total += loss.item(), or loss.detach().",
@@ -69,7 +69,7 @@ def kept(patient: Patient) -> Iterator[Finding]:
         if where is None:
             continue
         yield Finding(
-            "graph_leak", PROBLEM, where, holder.path,
+            "graph_leak", PROBLEM, where, (holder.path,),
             f"{holder.path} and {holder.tensors - 1} more beside it are kept with their graphs, "
             f"which hold {holder.cost.nbytes:,} bytes of saved tensors now.",
             "Keep .detach() or .item() of them, run what needs no gradient under torch.no_grad(), "

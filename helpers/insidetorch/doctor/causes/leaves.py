@@ -34,7 +34,7 @@ def non_leaves(patient: Patient) -> Iterator[Finding]:
         spot = (
             in_frame_of(maker.stack, stack) if stack else maker.stack[-1] if maker.stack else None
         )
-        name = patient.names.of(value)
+        name = patient.names.listed([value])
         yield Finding(
             "non_leaf", PROBLEM, place(spot), name,
             f"{name} is the result of a computation, made here: .grad is kept for leaves only.",
@@ -94,7 +94,7 @@ def _frozen(patient: Patient, value: Value) -> Finding:
     where = _set_on_module(patient)
     if where is not None:
         return Finding(
-            "frozen", PROBLEM, where, patient.names.of(value),
+            "frozen", PROBLEM, where, patient.names.listed([value]),
             "This line sets an attribute of a module, which changes none of its parameters: all of "
             "them are still frozen, and the loss has no graph.",
             "Call module.requires_grad_(True), which sets the flag of each parameter.",
@@ -104,7 +104,7 @@ def _frozen(patient: Patient, value: Value) -> Finding:
         e for e in patient.history.of("requires_grad") if e.subject is value and not e.note["on"]
     ]
     stack = off[-1].stack if off else value.made.stack if value.made is not None else ()
-    name = patient.names.of(value)
+    name = patient.names.listed([value])
     return Finding(
         "frozen", PROBLEM, place(stack[0]) if stack else None, name,
         f"The loss has no graph: {name} and all else that it was made of has requires_grad=False.",
@@ -129,7 +129,7 @@ def moving_statistics(patient: Patient) -> Iterator[Finding]:
             if e.note["mode"] and e.order > event.order and e.at < call.number
         ]  # fmt: skip
         stack = after[-1].stack if after else event.stack
-        name = patient.names.of(weight)
+        name = patient.names.listed([weight])
         yield Finding(
             "frozen", PROBLEM, place(stack[0]) if stack else None, name,
             f"The BatchNorm of {name} is frozen, and runs in training mode: its running mean and "
@@ -173,7 +173,7 @@ def linear_twice(patient: Patient) -> Iterator[Finding]:
         elif calls:
             spot = calls[-1].spot
         yield Finding(
-            "linear_second", PROBLEM, place(spot), "",
+            "linear_second", PROBLEM, place(spot), (),
             "The first derivative is a constant here: its own derivative is zero everywhere.",
             "Use a function that is curved (tanh, softplus, SiLU), where a second derivative is "
             "needed.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from ..calls import Event
+from ..calls import Call, Event
 from ..patient import Patient
 from ..stacks import Spot
 
@@ -24,6 +24,14 @@ def construction(event: Event, module: nn.Module) -> Spot | None:
         if getattr(spot.code, "co_qualname", spot.code.co_name) not in own:
             return spot
     return event.stack[0] if event.stack else None
+
+
+def of_module(patient: Patient, call: Call) -> str:
+    """Which of torch's own modules ran a call: " of net.2 (Sigmoid)"; else nothing."""
+    module = call.module() if call.module is not None else None
+    if module is None or not type(module).__module__.startswith("torch."):
+        return ""
+    return f" of {patient.names.of_module(module)}"
 
 
 def largest_owner(patient: Patient, t) -> nn.Module | None:

@@ -28,7 +28,9 @@ def find(patient: Patient) -> Iterator[Finding]:
                 return
 
 
-def _finding(kind: str, spot: Spot | None, subject: str, message: str, fix: str) -> Finding:
+def _finding(
+    kind: str, spot: Spot | None, subject: tuple[str, ...], message: str, fix: str
+) -> Finding:
     return Finding(kind, PROBLEM, place(spot), subject, message, fix, weight=80)
 
 
@@ -39,7 +41,7 @@ def _forward(patient: Patient, one: Pass) -> Finding | None:
     if empty:
         call = min(empty, key=lambda c: c.number)
         return _finding(
-            "nan_empty", call.spot, "the loss",
+            "nan_empty", call.spot, ("the loss",),
             f"{call.name} averages over nothing: the tensor has no element, and 0/0 is NaN.",
             "Return a zero that keeps the graph (x.sum()) where nothing is left, or divide the "
             "sum by max(count, 1).",
@@ -73,7 +75,7 @@ def _masked(patient: Patient, one: Pass, softmax: Call) -> Finding:
         if call.name in _MASKS and call.number < softmax.number:
             mask = call if mask is None or call.number > mask.number else mask
     return _finding(
-        "nan_masked", (mask or softmax).spot, "",
+        "nan_masked", (mask or softmax).spot, (),
         "A row of this softmax has nothing but -inf: e^-inf / 0 is NaN.",
         "Leave such rows out, or fill with a large finite number "
         "(torch.finfo(dtype).min) instead of -inf.",
@@ -82,7 +84,7 @@ def _masked(patient: Patient, one: Pass, softmax: Call) -> Finding:
 
 def _edge(call: Call) -> Finding:
     return _finding(
-        "nan_edge", call.spot, "the loss",
+        "nan_edge", call.spot, ("the loss",),
         f"{call.name} is the first call whose values are not finite.",
         "Keep its input inside of what the function is defined for: clamp it, or add a small "
         "number before log, sqrt or a division.",

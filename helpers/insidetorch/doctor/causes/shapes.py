@@ -34,7 +34,7 @@ def broadcasts(patient: Patient) -> Iterator[Finding]:
         else:
             continue
         yield Finding(
-            "broadcast", NOTE, place(call.spot), "",
+            "broadcast", NOTE, place(call.spot), (),
             f"Sizes {a} and {b} are broadcast to {made}: each element of one meets each of the "
             "other.",
             "Give both the same size (pred.squeeze(1), or y[:, None]), if pairs are not meant.",
@@ -81,7 +81,7 @@ def scrambled(patient: Patient) -> Iterator[Finding]:
             continue
         told.add(call.spot)
         yield Finding(
-            "scrambled_view", NOTE, place(call.spot), "",
+            "scrambled_view", NOTE, place(call.spot), (),
             f"{call.name} makes {made} out of {given}: these sizes line up only when the "
             f"dimensions stand in the order {order}, and {call.name} keeps the order of the "
             "elements. Values of different rows end up in one row.",

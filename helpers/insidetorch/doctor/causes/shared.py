@@ -47,7 +47,7 @@ def repeated(patient: Patient) -> Iterator[Finding]:
 
 def _one_memory(where: Place | None, count: int) -> Finding:
     return Finding(
-        "storage_shared", PROBLEM, where, "",
+        "storage_shared", PROBLEM, where, (),
         f"{count} tensors that were made here one after the other are one piece of memory, which "
         "was written in between: all of them show the last values.",
         _CLONE, weight=54,
@@ -75,7 +75,7 @@ def captured(patient: Patient) -> Iterator[Finding]:
             continue
         kind = "storage_shared" if leaf else "inplace_silent"
         yield Finding(
-            kind, PROBLEM, place(call.spot), patient.names.of(value),
+            kind, PROBLEM, place(call.spot), patient.names.listed([value]),
             f"{call.name.rstrip('_')} shares the memory: {writes[0].name} "
             f"({place(writes[0].spot)}) has overwritten what was kept here.",
             "Keep a copy: .detach().clone().", weight=53,
@@ -96,7 +96,7 @@ def arrays(patient: Patient) -> Iterator[Finding]:
         ]
         if again and first.name == "from_numpy":
             yield Finding(
-                "storage_shared", PROBLEM, place(first.spot), "",
+                "storage_shared", PROBLEM, place(first.spot), (),
                 "from_numpy shares the memory of the array. The tensor is written in place "
                 f"({place(value.memory.writes[0][0].spot)}), so the caller's array changes, and is "
                 "read again afterwards.",

@@ -40,9 +40,7 @@ def _two_parameters(patient: Patient) -> Iterator[Finding]:
         written = [c for c in patient.history.calls if c.name == "step"]
         spots = [one.stack[0] for one in calls if one.stack]
         if spots and written:
-            names = " and ".join(
-                dict.fromkeys(patient.names.of(patient.recorder.values.of(p)) for _, p in shared)
-            )
+            names = patient.names.listed(patient.recorder.values.of(p) for _, p in shared)
             yield Finding(
                 "storage_shared", PROBLEM, place(spots[-1]), names,
                 f"{names} are one piece of memory since this line: a step of one changes both.",
@@ -65,7 +63,7 @@ def _snapshots(patient: Patient) -> Iterator[Finding]:
         if changed and not _saved(patient, event):
             yield Finding(
                 "storage_shared", PROBLEM, place(event.stack[0]) if event.stack else None,
-                "state_dict()",
+                ("state_dict()",),
                 "state_dict() gives the parameters themselves, not copies. They have been written "
                 f"since, so {len(changed)} tensors in it are no longer what they were.",
                 "Keep copy.deepcopy(model.state_dict()), or clone each value.",
@@ -115,7 +113,7 @@ def slices(patient: Patient) -> Iterator[Finding]:
         if len(found) > 2:
             held, used = (sum(column) for column in zip(*found, strict=True))
             yield Finding(
-                "storage_shared", PROBLEM, place(spot), "",
+                "storage_shared", PROBLEM, place(spot), (),
                 f"{len(found)} parts that were made here use {used:,} bytes and keep {held:,} "
                 "bytes alive: a view holds all of the memory that it looks into.",
                 "Keep copies of the parts: .clone().", weight=52,

@@ -9,7 +9,7 @@ from ..finding import PROBLEM, Finding
 from ..patient import Patient
 from ..values import DEAD, Value
 from .common import place
-from .cut_kinds import FIXES, kind_of, spot_of, what
+from .cut_kinds import fix_of, kind_of, spot_of, what
 
 _SUMS = {
     "add", "__add__", "__radd__", "__iadd__", "add_", "sub", "__sub__", "rsub", "__rsub__", "sub_",
@@ -46,7 +46,7 @@ def find(patient: Patient) -> Iterator[Finding]:
                     kind, PROBLEM, place(spot), names,
                     f"A term of the loss has no gradient: {what(cut, kind)}. The term changes the "
                     f"value of the loss and trains nothing: {names} get no gradient through it.",
-                    FIXES[kind], weight=70 + cut.call.number * 1e-9,
+                    fix_of(cut, kind), weight=70 + cut.call.number * 1e-9,
                 )  # fmt: skip
 
 

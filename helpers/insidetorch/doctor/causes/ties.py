@@ -44,11 +44,10 @@ def _broken(patient: Patient, events: list[Event]) -> Iterator[Finding]:
     if not later or not later[0].stack:
         return
     breaker = later[0]
-    which = " and ".join(
-        f"{type(e.note['module']()).__name__}.{e.note['name']}" for e in events[:2]
-    )
+    two = tuple(f"{type(e.note['module']()).__name__}.{e.note['name']}" for e in events[:2])
+    which = " and ".join(two)
     yield Finding(
-        "broken_tie", PROBLEM, place(breaker.stack[0]), which,
+        "broken_tie", PROBLEM, place(breaker.stack[0]), two,
         f"{which} were one parameter ({place(tied.stack[0]) if tied.stack else 'tied earlier'}), "
         "and are two since this line: each gets its own gradient and its own values.",
         "Tie them again after it: head.weight = emb.weight.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torch import nn
+
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..history import makers
@@ -12,9 +14,18 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_frame_of, place
-from .modules import made_module
+from .modules import made_module, of_module
 
 _WRITTEN = "modified by an inplace operation"
+_OUT_OF_PLACE = {
+    "add_": "a = a + b for a += b", "__iadd__": "a = a + b for a += b",
+    "sub_": "a = a - b for a -= b", "__isub__": "a = a - b for a -= b",
+    "mul_": "a = a * b for a *= b", "__imul__": "a = a * b for a *= b",
+    "div_": "a = a / b for a /= b", "__itruediv__": "a = a / b for a /= b",
+    "__setitem__": "torch.where or torch.cat for a[i] = b, or a clone that is written to",
+    "copy_": "bind the name to the new values", "relu_": "relu for relu_",
+    "clamp_": "clamp for clamp_", "zero_": "zeros_like",
+}  # fmt: skip
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -35,11 +46,11 @@ def _written(patient: Patient, one: Pass, node: Node, key: int) -> Iterator[Find
     call = node.call
     writers = _writers(call, key)
     old = crossing(patient, one, call)
-    victim = f"{node.name}, made by {_line(call)}" if call else node.name
+    victim = f"{node.name}{of_module(patient, call)}, made by {_line(call)}" if call else node.name
     if old is not None:
         spot, value = old
         yield Finding(
-            "inplace_version", PROBLEM, place(spot), patient.names.of(value),
+            "inplace_version", PROBLEM, place(spot), patient.names.listed([value]),
             f"The backward pass goes back into the graph of an earlier step, through a value that "
             f"is carried on here. {victim} saved a tensor there that has been overwritten since"
             + (f" by {_line(writers[-1])}." if writers else "."),
@@ -50,17 +61,28 @@ def _written(patient: Patient, one: Pass, node: Node, key: int) -> Iterator[Find
     if not writers:
         return
     writer = writers[0]
-    spot = in_place_module(patient, writer) or writer.spot
+    spot = in_place_spot(patient, writer)
     yield Finding(
-        "inplace_version", PROBLEM, place(spot), victim,
+        "inplace_version", PROBLEM, place(spot), (victim,),
         f"{writer.name} writes over a tensor that {victim}, has saved for the backward pass.",
-        "Write the result into a new tensor (a = a + b for a += b, inplace=False), or do the "
-        "backward pass before the write."
-        if writer.name != "step"
-        else "Run every backward pass that needs the old parameters before the step, or compute "
-        "the loss again after it.",
-        weight=100,
+        _no_write(patient, writer), weight=100,
     )  # fmt: skip
+
+
+def _no_write(patient: Patient, writer: Call) -> str:
+    """What to do about a call that writes over what a backward pass needs."""
+    if writer.name == "step":
+        return (
+            "Run every backward pass that needs the old parameters before the step, or compute "
+            "the loss again after it."
+        )
+    module = in_place_module(writer)
+    if module is not None:
+        return f"Set inplace=False in {patient.names.of_module(module)}."
+    return (
+        f"Write the result into a new tensor ({_OUT_OF_PLACE.get(writer.name, 'a = a + b')}), or "
+        "do the backward pass before the write."
+    )
 
 
 def _writers(call: Call | None, key: int) -> list[Call]:
@@ -77,13 +99,17 @@ def _writers(call: Call | None, key: int) -> list[Call]:
     return sorted(found, key=lambda writer: writer.number)
 
 
-def in_place_module(patient: Patient, call: Call) -> Spot | None:
-    """Where a module was made that writes in place because it was told to."""
+def in_place_module(call: Call) -> nn.Module | None:
+    """The module that runs a call and writes in place because it was told to."""
     module = call.module() if call.module is not None else None
-    if module is None or not getattr(module, "inplace", False):
-        return None
-    event = made_module(patient, module)
-    return event.stack[0] if event is not None and event.stack else None
+    return module if getattr(module, "inplace", False) is True else None
+
+
+def in_place_spot(patient: Patient, call: Call) -> Spot | None:
+    """The line of a write: where its module was made, if that was told to write in place."""
+    module = in_place_module(call)
+    event = made_module(patient, module) if module is not None else None
+    return event.stack[0] if event is not None and event.stack else call.spot
 
 
 def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
@@ -93,9 +119,10 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
     if old is not None:
         spot, value = old
         yield Finding(
-            "freed_graph", PROBLEM, place(spot), patient.names.of(value),
-            "This line carries a value with its whole history into the next step: the backward "
-            f"pass then goes back into a graph that is no longer there.{before}.",
+            "freed_graph", PROBLEM, place(spot), patient.names.listed([value]),
+            f"This line carries {patient.names.of(value)} with its whole history into the next "
+            "step: the backward pass then goes back into a graph that is no longer there."
+            f"{before}.",
             "Detach what is carried on (h = h.detach()) before the next step.",
             weight=100,
         )  # fmt: skip
@@ -104,7 +131,7 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
     maker = root.made if root is not None else None
     spot = in_frame_of(maker.stack, one.stack) if maker else one.stack[0] if one.stack else None
     yield Finding(
-        "freed_graph", PROBLEM, place(spot), patient.names.of(root) if root else "",
+        "freed_graph", PROBLEM, place(spot), patient.names.listed([root]),
         f"The graph that was made here is used by a second backward pass.{before}.",
         "Compute the loss again before each backward pass, or add up what shares a part and call "
         "backward once.",
@@ -172,7 +199,7 @@ def unseen_writes(patient: Patient) -> Iterator[Finding]:
     for one in patient.history.losses():
         for node, name, writer in one.late:
             yield Finding(
-                "data", PROBLEM, place(writer.spot), node.name,
+                "data", PROBLEM, place(writer.spot), (node.name,),
                 f"{node.name}, made by {_line(node.call)}, had saved this memory ({name}) for the "
                 "backward pass. It is overwritten here through .data, where torch does not see it: "
                 "the gradient is computed from other values.",

@@ -18,7 +18,7 @@ def overlaps(patient: Patient) -> Iterator[Finding]:
     for call in patient.history.calls:
         if call.note.get("overlap"):
             yield Finding(
-                "overlap_write", PROBLEM, place(call.spot), "",
+                "overlap_write", PROBLEM, place(call.spot), (),
                 f"{call.name} writes to a tensor whose elements overlap in memory: an element is "
                 "changed more than once, and so is what it is a view of.",
                 "Write the result into a new tensor, or .clone() before the write.",
@@ -42,7 +42,7 @@ def second_names(patient: Patient) -> Iterator[Finding]:
         other = _second_name(function, name, statement)
         if other is not None:
             yield Finding(
-                "inplace_silent", PROBLEM, place(call.spot), other,
+                "inplace_silent", PROBLEM, place(call.spot), (other,),
                 f"{other} and {name} are two names of one tensor: this line changes it in place, "
                 f"and {other} is used afterwards.",
                 f"Make a new tensor: {name} = {name} + ..., or {other} = {name}.clone().",
@@ -97,7 +97,7 @@ def copies(patient: Patient) -> Iterator[Finding]:
             )  # fmt: skip
             if read is not None:
                 yield Finding(
-                    "copy_not_view", PROBLEM, place(call.spot), "",
+                    "copy_not_view", PROBLEM, place(call.spot), (),
                     "The index names a place more than once. It is read once, changed in a copy "
                     "and written back: of all changes of one place only the last counts.",
                     "Use index_add_, or index_put_(..., accumulate=True), or torch.bincount.",
@@ -113,7 +113,7 @@ def copies(patient: Patient) -> Iterator[Finding]:
             )
             if picked and all(r is call for r in value.readers):
                 yield Finding(
-                    "copy_not_view", PROBLEM, place(call.spot), "",
+                    "copy_not_view", PROBLEM, place(call.spot), (),
                     "An index of tensors, lists or a mask gives a copy. The write goes into that "
                     "copy, which nobody keeps.",
                     "Write with the index itself, x[index] = ..., or through slices, which are "
@@ -134,7 +134,7 @@ def negative_strides(patient: Patient) -> Iterator[Finding]:
     failed = patient.recorder.failed
     where = place_of(*found[0]) if found else place(failed.spot) if failed else None
     yield Finding(
-        "numpy_stride", PROBLEM, where, "",
+        "numpy_stride", PROBLEM, where, (),
         "A flipped NumPy array is a view with a negative stride, which a tensor cannot have.",
         "Copy the array after the flip: np.ascontiguousarray(...) or .copy().", weight=90,
     )  # fmt: skip
