@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -37,21 +38,25 @@ def answer(home: str, case: dict, _command: list[str], _timeout: float) -> dict:
 def findings_of(script: Path, *, ask: str | None = None):
     """The findings of a script; with what went wrong where there are none to read."""
     report = Path(os.environ.get("TMPDIR", "/tmp")) / f"doctor-{os.getpid()}-{script.stem}.json"
-    arguments = ["--json", str(report), *(["--ask", ask] if ask else []), str(script)]
-    report.unlink(missing_ok=True)
+    page = report.with_suffix(".html")
+    asked = ["--ask", ask] if ask else []
+    arguments = ["--json", str(report), "--html", str(page), *asked, str(script)]
     log = report.with_suffix(".log")
+    report.unlink(missing_ok=True)
     if hasattr(os, "fork"):
         _in_fork(arguments, script.parent, log)
     else:
         _in_process(arguments, script.parent, log)
     try:
         content = json.loads(report.read_text(encoding="utf-8"))
+        drawn = page.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         return [], f"{error}: {log.read_text(encoding='utf-8', errors='replace')[-400:]}"
     finally:
-        report.unlink(missing_ok=True)
-        log.unlink(missing_ok=True)
+        for file in (report, page, log):
+            file.unlink(missing_ok=True)
     failures = [text for text in content["unseen"] if "could not" in text or "failed" in text]
+    failures += re.findall(r"The picture could not be drawn.*?</p>", drawn)
     return (content["findings"], "; ".join(failures)) if failures else content["findings"]
 
 

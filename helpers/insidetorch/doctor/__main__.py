@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     name, *args = options.program
     script = Script(name, args, as_module=options.module)
-    teller = Teller(script, options.ask, options.json)
+    teller = Teller(script, options.ask, json=options.json, html=options.html)
     error = None
     try:
         with ExitStack() as stack:
@@ -62,6 +62,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m insidetorch.doctor", description=_DESCRIPTION, allow_abbrev=False
     )
     parser.add_argument("--json", metavar="FILE", help="write the findings to FILE")
+    parser.add_argument("--html", metavar="FILE", help="write the report with a picture to FILE")
     parser.add_argument(
         "--ask", metavar="EXPR", action="append", default=[],
         help="a tensor to ask about: a Python expression of the script's names, at its end",
@@ -93,10 +94,15 @@ class Teller:
     A failure in here is the doctor's, and no matter of the script's.
     """
 
-    def __init__(self, script: Script, questions: list[str], file: str | None) -> None:
+    def __init__(
+        self, script: Script, questions: list[str], *, json: str | None, html: str | None
+    ) -> None:
         self.names = vars(script.module)
         self.questions = questions
-        self.file = Path(file).absolute() if file else None  # the script may go elsewhere
+        self.files = {  # by their whole paths: the script may go elsewhere
+            option: Path(file).absolute()
+            for option, file in (("--json", json), ("--html", html)) if file
+        }  # fmt: skip
         self.run: Run | None = None
         self._stderr = sys.stderr
         self._process = os.getpid()
@@ -109,8 +115,8 @@ class Teller:
             for question in self.questions:
                 self._ask(question)
             print(self.run.report(), file=self._stderr)
-            if self.file:
-                self._write(self.file)
+            for option, file in self.files.items():
+                self._write(option, file)
         except Exception as error:
             self.say(f"The doctor itself has failed, and the script has not: {error!r}")
         _flush(self._stderr)
@@ -141,18 +147,21 @@ class Teller:
         except Exception as error:
             self.say(f"cannot answer --ask {question!r}: {type(error).__name__}: {error}")
 
-    def _write(self, file: Path) -> None:
+    def _write(self, option: str, file: Path) -> None:
+        text = self.run.report().page() if option == "--html" else self._json()
+        try:
+            file.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            self.say(f"cannot write {option} {str(file)!r}: {error.strerror}")
+
+    def _json(self) -> str:
         findings = [one.as_dict() for one in self.run.findings]
         content = {
             "findings": findings,
             "answers": list(self.run.answers),
             "unseen": list(self.run.unseen),
         }
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        try:
-            file.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            self.say(f"cannot write --json {str(file)!r}: {error.strerror}")
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def _show(error: BaseException) -> BaseException:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
+from ..draw.diagnosis import diagnosis_svg
+from ..draw.diagnosis_text import diagnosis_text
+from ..draw.svg import img
+from ..records import Diagnosis
 from .finding import PROBLEM, Finding
 
 _WIDTH = 100
@@ -15,7 +19,7 @@ class Report:
     """Findings to read: `print` it, or show it as the last line of a cell.
 
     `unseen` says what the doctor could not see, `answers` what was asked about, `seen` how much
-    ran under its eyes.
+    ran under its eyes. `ways` gives the backward pass that a page shows beside the findings.
     """
 
     def __init__(
@@ -25,11 +29,13 @@ class Report:
         answers: Sequence[str] = (),
         *,
         seen: str = "",
+        ways: Callable[[], Diagnosis | None] = lambda: None,
     ) -> None:
         self.findings = tuple(findings)
         self.unseen = tuple(unseen)
         self.answers = tuple(answers)
         self.seen = seen
+        self.ways = ways
 
     @property
     def headline(self) -> str:
@@ -60,7 +66,24 @@ class Report:
         answers = "".join(f"<p>{escape(text)}</p>" for text in self.answers)
         unseen = "".join(f"<p>{escape(text)}</p>" for text in self.unseen)
         listed = f"<ol>{''.join(items)}</ol>" if items else ""
-        return f"<div><p><b>{escape(self.headline)}</b></p>{answers}{listed}{unseen}</div>"
+        parts = (f"<p><b>{escape(self.headline)}</b></p>", answers, listed, self._picture(), unseen)
+        return f"<div>{''.join(parts)}</div>"
+
+    def _picture(self) -> str:
+        """The way of the values and of the gradient, where something was found."""
+        try:
+            one = self.ways() if self.findings else None
+            svg = diagnosis_svg(one) if one is not None else ""
+        except Exception as error:  # a picture that fails must not cost the report
+            return f"<p>The picture could not be drawn ({escape(repr(error))}).</p>"
+        return img(svg, diagnosis_text(one)) if svg else ""
+
+    def page(self) -> str:
+        """The report as a file of its own for a browser."""
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f"<title>{escape(self.headline)}</title></head>\n<body>{self._repr_html_()}</body></html>\n"
+        )
 
 
 def _where(number: int, one: Finding) -> str:

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 
 import torch
 
+from ..records import Diagnosis
 from .examine import examine
 from .explanation import Explained
 from .finding import Finding
 from .names import Named
+from .passes import Pass
 from .patient import Patient
 from .recorder import Recorder
 from .report import Report, amount
+from .ways import diagnose
 
+_LOOKED_AT = 16  # passes
 _PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
 
 
@@ -82,7 +86,34 @@ class Run:
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
         seen = amount(self.recorder.passes, self.recorder.steps)
-        return Report(self.findings, self.unseen, self.answers, seen=seen)
+        return Report(self.findings, self.unseen, self.answers, seen=seen, ways=lambda: self.ways())
+
+    @property
+    def passes(self) -> int:
+        """How many backward passes the user's own code has begun."""
+        return len(self._examined().history.losses())
+
+    def ways(self, number: int | None = None) -> Diagnosis | None:
+        """The way of the values into one loss, and of its gradient back, line by line.
+
+        Args: `number`, of the backward pass, from 1; if it is left out, one that passes the line of
+        the first finding, else the last.
+        Returns None for a run without a backward pass. Raises ValueError for a number that is none.
+        """
+        patient = self._examined()
+        passes = patient.history.losses()
+        if number is None:
+            return _telling(patient, passes, self._findings)
+        if not 1 <= number <= len(passes):
+            raise ValueError(
+                f"Backward pass {number} was asked for. The run has {len(passes)}. Give a number "
+                "from 1 on, in the order in which they began."
+            )
+        return diagnose(patient, passes[number - 1], self._findings)
+
+    def _examined(self) -> Patient:
+        _ = self.findings
+        return self._patient
 
     def explain(self, what: str | torch.Tensor) -> Explained:
         """What became of the gradient of one tensor, and why?
@@ -144,6 +175,18 @@ class Run:
         self._asked.pop(question, None)
         self._asked[question] = t
         self._patient = None
+
+
+def _telling(
+    patient: Patient, passes: list[Pass], findings: tuple[Finding, ...]
+) -> Diagnosis | None:
+    """The ways of the pass that tells most: one that passes the line of the first finding."""
+    samples = patient.history.samples()
+    for one in samples[-_LOOKED_AT:]:
+        found = diagnose(patient, one, findings)
+        if found.findings and found.findings[0].line is not None:
+            return found
+    return diagnose(patient, passes[-1], findings) if passes else None
 
 
 def _threads(n: int) -> str:

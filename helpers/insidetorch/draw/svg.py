@@ -15,8 +15,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from math import hypot
 
-from .theme import CELL_HEIGHT, CHAR_WIDTH, CSS, LIVE_CSS, MARGIN
+from .theme import (
+    CELL_HEIGHT,
+    CHAR_WIDTH,
+    CSS,
+    GRADIENT_CSS,
+    GRADIENT_KINDS,
+    LIVE_CSS,
+    MARGIN,
+)
 
 
 @dataclass
@@ -72,11 +81,25 @@ class Canvas:
         x, y = points[-1]
         self.lines[kind] += f"{path}M{x - 3:g} {y - 5:g}L{x:g} {y:g}L{x + 3:g} {y - 5:g}"
 
+    def arrow(self, points: Sequence[tuple[float, float]], *, kind: str = "e") -> None:
+        """A line through points whose arrow head looks where its last piece goes."""
+        (x, y), *rest = points
+        path = f"M{x:g} {y:g}" + "".join(f"L{a:g} {b:g}" for a, b in rest)
+        (a, b), (x, y) = points[-2:]
+        way = hypot(x - a, y - b) or 1
+        u, v = 5 * (x - a) / way, 5 * (y - b) / way
+        sides = [(x - u - 0.6 * v, y - v + 0.6 * u), (x - u + 0.6 * v, y - v - 0.6 * u)]
+        (c, d), (e, f) = sides
+        self.lines[kind] += f"{path}M{c:g} {d:g}L{x:g} {y:g}L{e:g} {f:g}"
+        for a, b in points:
+            self._reach(a, b)
+
     def svg(self, label: str) -> str:
         """The finished picture; `label` is its description for a screen reader."""
         w, h = round(self.width + MARGIN), round(self.height + MARGIN)
         # Inside an <img> there are no variables, and the picture's description is the alt text.
-        plain = re.sub(r"var\([^,]+,([^)]+)\)", r"\1", CSS)
+        css = CSS + GRADIENT_CSS * any(kind in self.lines for kind in GRADIENT_KINDS)
+        plain = re.sub(r"var\([^,]+,([^)]+)\)", r"\1", css)
         ground = f'<style>{plain}</style><path class="g" d="M0 0h{w}v{h}H0z"/>'
         described = f' role="group" aria-label="{_safe(label)}"' if self.live else ""
         shapes = (*self.lines.items(), *self.paths.items())
@@ -118,7 +141,7 @@ def scaled(svg: str, factor: float) -> str:
 
 def live_css() -> str:
     """The style of live pictures: the common one, and the marks of hover and focus."""
-    return CSS + LIVE_CSS
+    return CSS + GRADIENT_CSS + LIVE_CSS
 
 
 def _text(x: float, y: float, text: str) -> str:

@@ -34,7 +34,16 @@ CSS = """
 .it .bad,.it .bad rect{fill:#d55e0033;stroke:#d55e00;stroke-dasharray:5 2}
 """.replace("\n", "")
 
+# The way of a gradient: there, zero everywhere, not finite.
+GRADIENT_KINDS = ("gf", "gz", "gn")
+GRADIENT_CSS = """
+.it .gf{fill:none;stroke:#2f8fc4;stroke-width:1.6}
+.it .gz{fill:none;stroke:#2f8fc4;stroke-width:1.6;stroke-dasharray:1 3}
+.it .gn{fill:none;stroke:#d55e00;stroke-width:1.6;stroke-dasharray:5 2}
+""".replace("\n", "")
+
 LIVE_CSS = """
+.it text{pointer-events:none}
 .it rect{rx:3px}
 .it .on rect{fill:#ffb74d;stroke:#e65100;stroke-width:2;stroke-dasharray:none}
 .it .on text{fill:#000}

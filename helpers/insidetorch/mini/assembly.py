@@ -16,12 +16,16 @@ SOURCES = (
     "given.py",
     "views.py",
     "tracking.py",
+    "versions.py",
     "tape.py",
     "layers.py",
     "dispatch.py",
+    "families.py",
+    "inplace.py",
     "modes.py",
     "ops.py",
     "backward.py",
+    "writes.py",
 )
 
 # What learners build: functions, and classes with the methods that are theirs.
@@ -44,6 +48,11 @@ PIECES: dict[str, tuple[str, ...]] = {
     "detach": (),
     "AccumulateGrad": ("__init__", "__call__"),
     "backward": (),
+    "VersionCounter": (),
+    "Saved": ("__init__", "unpack"),
+    "track_view": (),
+    "bump": (),
+    "check_write": (),
     "Key": (),
     "Op": (),
     "keys_of": (),

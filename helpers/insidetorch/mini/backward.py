@@ -42,7 +42,7 @@ class AccumulateGrad(Node):
         elif GradMode.enabled:
             self.variable.grad = call("add", have, grad)
         else:
-            have.write([old + more for old, more in zip(have, grad, strict=True)])
+            call("add_", have, grad)
         return ()
 
 
@@ -59,7 +59,7 @@ def backward(
     formulas compute, so that the gradients can be differentiated; it keeps the saved tensors too.
     Returns the names of the nodes in the order in which they ran.
     Raises RuntimeError if `root` requires no gradient, if it needs a `grad` and if a saved tensor
-    has been freed; ValueError if `grad` has other sizes.
+    has been freed or written; ValueError if `grad` has other sizes.
 
     >>> x = new([3], ())
     >>> x.requires_grad = True

@@ -33,7 +33,8 @@ class Dispatcher:
 
     `ops` and `kernels` have an entry for each operator. A kernel is called with the operator's
     name, the keys below its own and the arguments. `fallbacks` has what a layer does for an
-    operator that has no kernel there: such a kernel too, or `Fallthrough`.
+    operator that has no kernel there: such a kernel too, or `Fallthrough`. `tracking` has
+    such a kernel for each kind, "view" and "write": what ADInplaceOrView does for it.
     Every call tries the keys in `included` beside those of its arguments, and none in `excluded`.
     """
 
@@ -44,5 +45,6 @@ class Dispatcher:
         Key.ADInplaceOrView: Fallthrough,
         Key.Autograd: Fallthrough,
     }
+    tracking: ClassVar[dict[str, Callable[..., Tensor]]] = {}
     included: frozenset[Key] = frozenset({Key.ADInplaceOrView})
     excluded: frozenset[Key] = frozenset()

@@ -67,10 +67,14 @@ class Tensor:
     def __init__(
         self, storage: Storage, dtype: str, sizes: Ints, strides: Ints, offset: int = 0
     ) -> None:
+        from .versions import VersionCounter  # here, since a counter is built with piece 6
+
         self.storage, self.dtype, self.offset = storage, dtype, offset
         self.sizes, self.strides = tuple(sizes), tuple(strides)
         # Of use from piece 3 on; `accumulator` is a weak reference to a leaf's AccumulateGrad.
         self.requires_grad, self.grad, self.grad_fn, self.accumulator = False, None, None, None
+        # Of use from piece 6 on; `views` are weak references to those with this base.
+        self.version, self.base, self.steps, self.views = VersionCounter(), None, (), []
 
     def position(self, index: Ints) -> int:
         """Which element of the storage does this index read?

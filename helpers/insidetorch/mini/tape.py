@@ -14,7 +14,8 @@ from weakref import ref
 
 from .given import alias
 from .storage import Tensor
-from .tracking import GradMode, Op, Saved
+from .tracking import GradMode, Op
+from .versions import Saved
 
 sequence = count()
 
@@ -53,7 +54,7 @@ class Node:
     def __call__(self, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Which gradients go out, one for each edge, when `grad` has come in?
 
-        Raises RuntimeError if a saved tensor has been freed.
+        Raises RuntimeError if a saved tensor has been freed, or written since it was saved.
         """
         saved = [s.unpack(self) if isinstance(s, Saved) else s for s in self.saved]
         return self.formula(grad, *saved)
@@ -135,6 +136,9 @@ def _saved(op: Op, out: Tensor, args: Sequence[object]) -> list[object]:
 def detach(t: Tensor) -> Tensor:
     """Which tensor has the values of `t`, in the same storage, and none of its history?
 
-    The history of `t` itself stays, and so does that of its other views.
+    The history of `t` itself stays, and so does that of its other views. Both have one version:
+    a write to either is a write to the other.
     """
-    return alias(t, t.sizes, t.strides)
+    out = alias(t, t.sizes, t.strides)
+    out.version = t.version
+    return out

@@ -11,6 +11,7 @@ from .branching import Branch, CodeLine
 from .comparison import Comparison, Values
 from .compilation import Compilation, CompiledGraph, Recompile
 from .derivative import Derivative
+from .diagnosis import Diagnosis, Found, PathLine, Trained
 from .dispatch import DispatchPath, KeyStep
 from .explanation import Argument, Change, Explanation, Failure
 from .fusion import FusedWay, Fusion, Way
@@ -39,11 +40,13 @@ __all__ = [
     "Compilation",
     "CompiledGraph",
     "Derivative",
+    "Diagnosis",
     "DispatchPath",
     "Edge",
     "Explanation",
     "Failure",
     "Family",
+    "Found",
     "FusedWay",
     "Fusion",
     "Gradient",
@@ -66,6 +69,7 @@ __all__ = [
     "Part",
     "Pass",
     "Passes",
+    "PathLine",
     "Place",
     "Reader",
     "Recompile",
@@ -77,6 +81,7 @@ __all__ = [
     "Trace",
     "Traced",
     "Tracked",
+    "Trained",
     "Value",
     "Values",
     "ViewRule",

@@ -14,6 +14,8 @@ from ..draw.backward import backward_text, step_svg
 from ..draw.comparison import comparison_text
 from ..draw.compilation import compilation_sentence, compilation_text
 from ..draw.compiled import compilation_svg
+from ..draw.diagnosis import diagnosis_svg
+from ..draw.diagnosis_text import diagnosis_sentence, diagnosis_text
 from ..draw.explanation import explanation_sentence, explanation_svg, explanation_text
 from ..draw.fusion import fusion_sentence, fusion_svg, fusion_text
 from ..draw.graph import graph_svg
@@ -34,6 +36,7 @@ from ..records import (
     Backward,
     Comparison,
     Compilation,
+    Diagnosis,
     DispatchPath,
     Explanation,
     Family,
@@ -141,6 +144,9 @@ _RECORDS: dict[type, Callable[..., Picture]] = {
     Backward: _backward,
     Comparison: _comparison,
     Compilation: _compilation,
+    Diagnosis: lambda x, live: Picture(
+        diagnosis_svg(x, live=live), diagnosis_sentence(x), diagnosis_text(x)
+    ),
     DispatchPath: lambda x, live: Picture(path_svg(x, live=live), path_sentence(x), path_text(x)),
     Explanation: _explanation,
     Fusion: lambda x, live: Picture(fusion_svg(x, live=live), fusion_sentence(x), fusion_text(x)),
