@@ -59,13 +59,24 @@ def _watch_backward(recorder: Recorder, cls: type) -> None:
     @functools.wraps(original)
     def backward(ctx, *grads):
         before = len(recorder.calls)
+        versions = [private_doctor.version(g) for g in grads if isinstance(g, torch.Tensor)]
         result = original(ctx, *grads)
+        recorder.guarded(_look_whether_written, recorder, cls, grads, versions)
         given = result if isinstance(result, (tuple, list)) else (result,)
         recorder.guarded(_look_at_sizes, recorder, cls, ctx, given)
         recorder.guarded(_look_whether_used, recorder, cls, grads, given, before)
         return result
 
     cls.backward = staticmethod(backward)
+
+
+def _look_whether_written(recorder: Recorder, cls: type, grads: tuple, versions: list[int]) -> None:
+    """Did a backward write to a gradient that it was given, which others may be given too?"""
+    tensors = [g for g in grads if isinstance(g, torch.Tensor)]
+    for g, version in zip(tensors, versions, strict=True):
+        value = recorder.values.known(g)
+        if private_doctor.version(g) != version:
+            recorder.spoiled.setdefault(cls, value.wrote[0] if value and value.wrote else None)
 
 
 def _look_at_sizes(recorder: Recorder, cls: type, ctx: object, given: tuple) -> None:

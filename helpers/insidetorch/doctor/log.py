@@ -11,7 +11,13 @@ from .stacks import Stack, stack_here
 from .values import Values
 
 MOST_CALLS = 100_000
-_LASTING = {"module", "optimizer", "register", "requires_grad"}  # of which there are few
+_LASTING = {
+    "module",
+    "optimizer",
+    "register",
+    "replaced",
+    "requires_grad",
+}  # of which there are few
 
 
 class Log:

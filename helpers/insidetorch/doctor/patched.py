@@ -147,6 +147,19 @@ def register(recorder: Recorder, original: Callable) -> Callable:
     return register_parameter
 
 
+def put(recorder: Recorder, original: Callable) -> Callable:
+    """A module takes the place of another."""
+
+    def put(module, name, value):
+        old = module._modules.get(name) if isinstance(value, torch.nn.Module) else None
+        original(module, name, value)
+        if old is not None and old is not value and recorder.watching():
+            parameters = tuple(recorder.values.of(p) for p in old.parameters())
+            recorder.event("replaced", weakref.ref(value), stack=stack_here(), old=parameters)
+
+    return put
+
+
 def told(recorder: Recorder, name: str, original: Callable) -> Callable:
     def run(subject, *args, **kwargs):
         if not recorder.watching() or recorder.here.telling:

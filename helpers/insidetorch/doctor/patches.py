@@ -34,6 +34,8 @@ _FUNCTIONS: tuple[tuple[object, str, Callable, type | None], ...] = (
     (nn.Module, "_call_impl", patched.call_module, None),
     (nn.Module, "named_parameters", patched.parameters, None),
     (nn.Module, "register_parameter", patched.register, None),
+    (nn.Module, "__setattr__", patched.put, None),
+    (nn.Module, "add_module", patched.put, None),
     (Optimizer, "__init__", patched.optimizer, None),
     (LRScheduler, "step", patched.schedule, None),
     (threading.Thread, "run", patched.thread, None),

@@ -37,6 +37,7 @@ class Recorder(Following, Log):
         self.roots: dict[int, weakref.ref] = {}  # modules that ran inside of no other
         self.functions: dict[type, object] = {}  # custom functions, and their own backward
         self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
+        self.spoiled: dict[type, Call | None] = {}  # whose backward wrote to what it was given
         self.ignored: set[type] = set()  # those whose backward does not use what it is given
         self.passes = 0
         self.steps = 0  # of optimizers

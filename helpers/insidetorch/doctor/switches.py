@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 from pathlib import PurePath
-from types import FrameType
+from types import CodeType, FrameType
 
 import torch
 
 from .calls import Switch
 from .stacks import Spot, is_users
+
+_MOST_DECORATORS = 12  # lines above a function
 
 
 class Switches:
@@ -44,11 +48,23 @@ def switch_spot(frame: FrameType | None) -> Spot | None:
         if frame.f_code.co_name == "decorate_context" and "func" in frame.f_locals:
             code = getattr(frame.f_locals["func"], "__code__", None)
             if code is not None:
-                return Spot(code, code.co_firstlineno)
+                return Spot(code, _decorator_line(code))
         if is_users(frame.f_code):
             return Spot(frame.f_code, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+def _decorator_line(code: CodeType) -> int:
+    """The line of the decorator that switches gradients, of all those above a function."""
+    line = code.co_firstlineno
+    for number in range(line, line + _MOST_DECORATORS):
+        text = linecache.getline(code.co_filename, number).strip()
+        if text.startswith(("def ", "async def ", "class ")):
+            break
+        if re.match(r"@.*(no_grad|inference_mode|set_grad_enabled)", text):
+            return number
+    return line
 
 
 def switch_name(frame: FrameType | None) -> str:

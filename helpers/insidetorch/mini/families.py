@@ -76,15 +76,16 @@ def rebase(t: Tensor, node: Node) -> None:
     base = t if t.base is None else t.base
     base.grad_fn = node if base is t else CopySlices(base, t.steps, node)
     base.requires_grad = True
-    for view in filter(None, [found() for found in base.views]):
-        view.requires_grad, view.grad_fn = True, _made_again(base, view.steps).grad_fn
+    for view in [found() for found in base.views]:
+        if view is not None:
+            view.requires_grad, view.grad_fn = True, _made_again(base, view.steps).grad_fn
 
 
-def _made_again(base: Tensor, steps: Steps) -> Tensor:
+def _made_again(t: Tensor, steps: Steps) -> Tensor:
     """The view that these steps make of a base, with a history; no layer takes it for a new one."""
     for name, args in steps:
         op = Dispatcher.ops[name]
-        out = op.kernel(base, *args)
-        record(op, out, (base, *args))
-        base = out
-    return base
+        out = op.kernel(t, *args)
+        record(op, out, (t, *args))
+        t = out
+    return t

@@ -19,20 +19,25 @@ def find(patient: Patient) -> Iterator[Finding]:
     yield from _order(patient)
     for _, held in holders(patient):
         found = windows(patient, held)
-        yield from _missing(found)
+        yield from _missing(patient, held, found)
         yield from _misplaced(patient, held, found)
         yield from _tail(found)
 
 
-def _missing(found: list[Window]) -> Iterator[Finding]:
+def _missing(patient: Patient, held: frozenset, found: list[Window]) -> Iterator[Finding]:
     """Steps that use gradients of passes that an earlier step has used."""
     late = [w for w in found if w.end == "step" and w.before and len(w.passes) > w.before]
     if late:
         count = len(late[-1].passes)
+        rare = [e for e in patient.history.of("zero_grad") if held & set(e.note["cleared"])]
+        line = first_line(late[-1].passes[-1])
+        which = (
+            f"the backward calls of {place(line)}" if rare else "the backward calls of this line"
+        )
         yield note(
-            "zero_grad_missing", first_line(late[-1].passes[-1]),
-            f"No zero_grad between the backward calls of this line over several steps: the "
-            f"gradients of {count} passes are added up in the last step.",
+            "zero_grad_missing", first_line(rare[-1]) if rare else line,
+            f"No zero_grad between {which} over several steps: the gradients of {count} passes are "
+            "added up in the last step.",
             "Clear the gradients once for each step, if no sum over steps is meant.",
             weight=30,
         )  # fmt: skip

@@ -90,6 +90,15 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
     elif leaf not in patient.asked and _one_of_many(patient, owner):
         return None
     else:
+        twice = _in_its_place(patient, owner)
+        if twice is not None:
+            return Finding(
+                "unused_param", PROBLEM, place(twice[0]), (),
+                f"No gradient comes back to {{names}}: it was never used. This line runs "
+                f"{patient.names.of_module(twice[1])}, a module of the same kind and size, once "
+                "more.",
+                "Run the module that was meant, or take it out of the model.", weight=50,
+            )  # fmt: skip
         event = made_module(patient, owner)
         spot = construction(event, owner) if event is not None else None
     if spot is None and leaf not in patient.wanted.read:
@@ -100,6 +109,25 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
         f"No gradient comes back to {{names}}: {where} was never used.",
         _UNUSED, weight=50,
     )  # fmt: skip
+
+
+def _in_its_place(patient: Patient, owner: nn.Module) -> tuple[Spot, nn.Module] | None:
+    """The line that runs a twin of a module a second time, where the module itself never runs."""
+    sizes = [p.shape for p in owner.parameters()]
+    parents = [m for root in patient.names.roots for m in root.modules()]
+    beside = [m for parent in parents if owner in parent.children() for m in parent.children()]
+    for twin in beside:
+        if twin is owner or type(twin) is not type(owner):
+            continue
+        if [p.shape for p in twin.parameters()] != sizes:
+            continue
+        lines = dict.fromkeys(
+            call.spot for call in patient.history.calls
+            if call.spot is not None and call.module is not None and call.module() is twin
+        )  # fmt: skip
+        if len(lines) > 1 and len({spot.code for spot in lines}) == 1:
+            return list(lines)[-1], twin
+    return None
 
 
 def _registered(patient: Patient, leaf: Value) -> Spot | None:

@@ -12,6 +12,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_helper, place, where_lost
+from .keepers import storing_line
 from .versions import in_place_spot
 
 
@@ -84,22 +85,13 @@ def _not_leaf(patient: Patient, failed: Call) -> Finding:
 def _deepcopy(patient: Patient, failed: Call) -> Finding:
     value = failed.inputs[0] if failed.inputs else None
     maker = value.made if value is not None else None
-    spot = _keeper(maker) if maker else failed.spot
+    spot = storing_line(maker) or maker.spot if maker else failed.spot
     return _finding(
         "non_leaf", spot, patient.names.listed([value]),
         "What is copied holds a tensor that was computed here, with its history; only leaves can "
         "be copied.",
         "Do not keep the result in the object, keep it detached, or copy before the first forward.",
     )  # fmt: skip
-
-
-def _keeper(maker: Call) -> Spot | None:
-    """The line that keeps what a call made: the innermost that stores it in an attribute."""
-    for spot in maker.stack:
-        text = place(spot).statement
-        if re.match(r"[\w, ]*\w+(\.\w+|\[.*\])[^=]*=[^=]", text):
-            return spot
-    return maker.spot
 
 
 def _integers(patient: Patient, failed: Call) -> Finding:

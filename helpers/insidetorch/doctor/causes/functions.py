@@ -13,6 +13,7 @@ from ...records import Place
 from ..finding import PROBLEM, Finding
 from ..passes import NONE
 from ..patient import Patient
+from .common import place
 
 _COUNT = r"function (\w+)Backward returned an incorrect number of gradients"
 _SHAPE = r"Function (\w+)Backward returned an invalid gradient"
@@ -23,6 +24,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     yield from _raised(patient)
     yield from _summed(patient)
     yield from _ignored(patient)
+    yield from _spoiled(patient)
     yield from _none(patient)
     yield from _kept(patient)
 
@@ -119,6 +121,20 @@ def _ignored(patient: Patient) -> Iterator[Finding]:
             "Multiply by the incoming gradient: return grad * ..., and compare with "
             "torch.autograd.gradcheck.",
             weight=74,
+        )  # fmt: skip
+
+
+def _spoiled(patient: Patient) -> Iterator[Finding]:
+    """A backward that writes to the gradient it is given."""
+    for function, writer in patient.recorder.spoiled.items():
+        name = function.__name__
+        where = place(writer.spot) if writer is not None else backward_line(function)
+        yield Finding(
+            "custom_function", PROBLEM, where, (name,),
+            f"{name}.backward writes to the gradient that it is given. The engine may hand the "
+            "same tensor to other branches, which then get the changed one.",
+            "Compute a new gradient: grad * factor, not grad.mul_(factor).",
+            weight=76,
         )  # fmt: skip
 
 

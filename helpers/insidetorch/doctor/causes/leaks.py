@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
 from ...observe.holders import graph_holders
-from ...observe.places import place_of
-from ...records import Place
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
 from ..stacks import Spot
-from ..values import LIVE
-from .common import files_of, place, tree_of
+from ..values import LIVE, Value
+from .common import place
+from .keepers import line_that_fills
 
 _FEW = 8  # so many graphs of one line that are alive at the end are kept by something
 _SUMS = {"add", "__add__", "__radd__", "__iadd__", "add_", "mul", "__mul__", "lerp", "cat", "stack",
@@ -59,13 +56,13 @@ def kept(patient: Patient) -> Iterator[Finding]:
                 t = value.tensor
                 if t is not None and t.grad_fn is not None:
                     alive[call.spot, call.name].append(value)
-    many = {key: values for key, values in alive.items() if len(values) >= _FEW}
-    if not many:
+    many = [values for values in alive.values() if len(values) >= _FEW]
+    if all(_of_one_step(patient, values) for values in many):
         return
     for holder in graph_holders(patient.namespace):
         if holder.tensors < _FEW:
             continue
-        where = _appended(patient, holder.path)
+        where = line_that_fills(patient, holder.path)
         if where is None:
             continue
         yield Finding(
@@ -79,32 +76,10 @@ def kept(patient: Patient) -> Iterator[Finding]:
         return
 
 
-def _appended(patient: Patient, path: str) -> Place | None:
-    """The line that puts something into a container of this name."""
-    name = re.split(r"\[", path)[0].rpartition(".")[2]
-    for file in files_of(patient):
-        tree = tree_of(file)
-        for node in ast.walk(tree) if tree else ():
-            if _fills(node, name):
-                return place_of(file, node.lineno)
-    return None
-
-
-def _fills(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        held = node.func.value
-        return node.func.attr in ("append", "extend", "add", "insert", "appendleft") and (
-            _named(held) == name
-        )
-    if isinstance(node, (ast.Assign, ast.AugAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return any(isinstance(t, ast.Subscript) and _named(t.value) == name for t in targets) or (
-            isinstance(node, ast.AugAssign) and _named(node.target) == name
-        )
-    return False
-
-
-def _named(node: ast.AST) -> str:
-    if isinstance(node, ast.Subscript):
-        return _named(node.value)
-    return getattr(node, "id", getattr(node, "attr", ""))
+def _of_one_step(patient: Patient, values: list[Value]) -> bool:
+    """Did one and the same backward pass go through all of them? They are a step's own, then."""
+    last = patient.history.losses()[-1:]
+    return any(
+        all(not one.visited.isdisjoint(range(v.made.first, v.made.end)) for v in values)
+        for one in last
+    )

@@ -73,12 +73,29 @@ def frozen(patient: Patient) -> Iterator[Finding]:
     return
 
 
+def flags_of_modules(patient: Patient) -> Iterator[Finding]:
+    """`requires_grad` set on a module: an attribute like any other, which changes no parameter."""
+    for module in dict.fromkeys(m for root in patient.names.roots for m in root.modules()):
+        on = vars(module).get("requires_grad")
+        still = [p for p in module.parameters() if p.requires_grad != on]
+        if not isinstance(on, bool) or not still:
+            continue
+        where = _set_on_module(patient)
+        if where is None or where.statement.startswith("self."):
+            return
+        names = patient.names.listed(map(patient.recorder.values.of, still))
+        yield Finding(
+            "frozen", PROBLEM, where, names,
+            "This line sets an attribute of a module, which changes none of its parameters: "
+            f"{names} still {'do not require' if on else 'require'} a gradient.",
+            f"Call module.requires_grad_({on}), which sets the flag of each parameter.",
+            weight=91,
+        )  # fmt: skip
+        return
+
+
 def _set_on_module(patient: Patient) -> Place | None:
-    """The line that sets requires_grad of a module, which has no such attribute, to True."""
-    if not any(
-        vars(m).get("requires_grad") is True for root in patient.names.roots for m in root.modules()
-    ):
-        return None
+    """The line that sets requires_grad of something that is no tensor."""
     flags = {e.stack[0] for e in patient.history.of("requires_grad") if e.stack}
     known = {(spot.file, spot.line) for spot in flags}
     for file in files_of(patient):
@@ -91,15 +108,6 @@ def _set_on_module(patient: Patient) -> Place | None:
 
 
 def _frozen(patient: Patient, value: Value) -> Finding:
-    where = _set_on_module(patient)
-    if where is not None:
-        return Finding(
-            "frozen", PROBLEM, where, patient.names.listed([value]),
-            "This line sets an attribute of a module, which changes none of its parameters: all of "
-            "them are still frozen, and the loss has no graph.",
-            "Call module.requires_grad_(True), which sets the flag of each parameter.",
-            weight=90,
-        )  # fmt: skip
     off = [
         e for e in patient.history.of("requires_grad") if e.subject is value and not e.note["on"]
     ]

@@ -34,12 +34,12 @@ def of_module(patient: Patient, call: Call) -> str:
     return f" of {patient.names.of_module(module)}"
 
 
-def largest_owner(patient: Patient, t) -> nn.Module | None:
-    """The largest module that has it as a parameter."""
+def largest_owner(patient: Patient, t, *, after: int = 0) -> nn.Module | None:
+    """The largest module that has it as a parameter, of those made `after` a place in the order."""
     found, size = None, 0
     for event in patient.history.of("module"):
         module = event.subject()
-        if module is None:
+        if module is None or event.order < after:
             continue
         parameters = list(module.parameters())
         if len(parameters) > size and any(p is t for p in parameters):

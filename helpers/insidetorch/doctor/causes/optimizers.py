@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torch import nn
-
 from ..calls import Call, Event
 from ..finding import PROBLEM, Finding
 from ..passes import FINE
@@ -13,7 +11,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import Value
 from .common import place
-from .modules import construction, largest_owner, made_module
+from .left_out import left_out_by
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -23,7 +21,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     if not made or not steps:
         return
     held = patient.wanted.held
-    outside = [v for v in _trained(patient) if v not in held]
+    outside = [v for v in _trained(patient) if v not in held and not _moved_by_hand(patient, v)]
     if not outside:
         return
     names = patient.names.listed(outside)
@@ -49,7 +47,7 @@ def find(patient: Patient) -> Iterator[Finding]:
             return
     groups: dict[Spot | None, list[Value]] = {}
     for value in outside:
-        spot = _culprit(patient, value, made)
+        spot = left_out_by(patient, value, made)
         if spot is not None:
             groups.setdefault(spot, []).append(value)
     for spot, values in groups.items():
@@ -84,7 +82,24 @@ def _replaced(patient: Patient, outside: list[Value], made: list[Event]) -> Spot
         old = [e for e in events[:-1] if e.subject in patient.wanted.held]
         if old and new.subject in outside and new.order > made[0].order and new.stack:
             return new.stack[0]
+    for event in patient.history.of("replaced"):
+        module = event.subject()
+        inside = {id(p) for p in module.parameters()} if module is not None else set()
+        if (
+            event.order > made[0].order and event.stack
+            and not patient.wanted.held.isdisjoint(event.note["old"])
+            and any(id(v.tensor) in inside for v in outside)
+        ):  # fmt: skip
+            return event.stack[0]
     return None
+
+
+def _moved_by_hand(patient: Patient, value: Value) -> bool:
+    """Does the user's own code change a parameter after a backward pass, as an optimizer would?"""
+    first = next((one.at for one in patient.history.losses() if value in one.leaves), None)
+    return first is not None and any(
+        call.number > first and call.name != "step" for call in value.wrote
+    )
 
 
 def _trained(patient: Patient) -> list[Value]:
@@ -134,76 +149,3 @@ def _belongs(patient: Patient, value: Value) -> bool:
         id(root) in running and any(p is t for p in root.parameters())
         for root in patient.names.roots
     )  # fmt: skip
-
-
-def _culprit(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
-    """The line next to the gap."""
-    t = value.tensor
-    if t is None:
-        return value.made.spot if _made_in_each_step(patient, value) else None
-    first = made[0]
-    collected = [
-        e for e in patient.history.of("parameters")
-        if e.at <= made[-1].at and e.stack and e.subject() is not None
-        and any(p is t for p in e.subject().parameters(recurse=True))
-        and not _is_in(patient, e.subject(), made)
-    ]  # fmt: skip
-    if collected:
-        return collected[-1].stack[0]
-    owner = largest_owner(patient, t)
-    if owner is not None and not _reachable(patient, t):
-        event = made_module(patient, owner)
-        if event is not None:
-            return construction(event, owner)
-    if owner is None and value.made is not None and not _reachable(patient, t):
-        return value.made.spot
-    event = made_module(patient, owner) if owner is not None else None
-    if event is not None and event.at > first.at:
-        return construction(event, owner)
-    if _chosen(patient, t) and not _split(patient, t):
-        return None
-    if first.stack:
-        return first.stack[0]
-    return value.readers[0].spot if value.readers else None
-
-
-def _made_in_each_step(patient: Patient, value: Value) -> bool:
-    """Is a parameter made anew by one line for each pass, and gone afterwards?"""
-    passes = [one for one in patient.history.losses() if one.accumulate]
-    if value.made is None or sum(value in one.leaves for one in passes) != 1:
-        return False
-    made = [c for c in patient.history.calls if c.name == "Parameter" and c.spot == value.made.spot]
-    return len(made) > 1 and any(made[0].number <= one.at < made[-1].number for one in passes)
-
-
-def _is_in(patient: Patient, module: nn.Module, made: list[Event]) -> bool:
-    """Is a part of this module's parameters in an optimizer: was it taken apart on purpose?"""
-    held = {id(v.tensor) for e in made for v in e.note["held"]}
-    return any(id(p) in held for p in module.parameters())
-
-
-def _reachable(patient: Patient, t) -> bool:
-    """Does the `.parameters()` of a model find it?"""
-    return any(any(p is t for p in root.parameters()) for root in patient.names.roots)
-
-
-def _split(patient: Patient, t) -> bool:
-    """Does an optimizer hold another parameter of the very same layer?"""
-    held = {id(v.tensor) for v in patient.wanted.held}
-    for root in patient.names.roots:
-        for module in root.modules():
-            own = list(module.parameters(recurse=False))
-            if any(p is t for p in own):
-                return any(id(p) in held for p in own)
-    return False
-
-
-def _chosen(patient: Patient, t) -> bool:
-    """Does an optimizer hold another part of the same model, so that this one was left out?"""
-    for root in patient.names.roots:
-        parameters = list(root.parameters())
-        if any(p is t for p in parameters):
-            held = {id(v.tensor) for v in patient.wanted.held}
-            if any(id(p) in held for p in parameters):
-                return True
-    return False

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
 from ...records import Place
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
+from ..stacks import Spot
 from ..values import LEAF, Value
-from .common import place
+from .common import place, statement_at
 
 _ALIASES = {"detach", "data"}
 _CLONE = "Copy it: .clone() (or copy.deepcopy of a state_dict)."
@@ -43,6 +45,39 @@ def repeated(patient: Patient) -> Iterator[Finding]:
                 continue
             yield _one_memory(place(spot), len(values))
             return
+
+
+def multiplied(patient: Patient) -> Iterator[Finding]:
+    """A list of one tensor several times over, `[x] * n`, that is written as if it were several."""
+    looked_at: dict[Spot, bool] = {}
+    for call in patient.history.calls:
+        if call.spot is None or not call.outputs:
+            continue
+        if call.spot not in looked_at:
+            looked_at[call.spot] = _multiplies(call.spot)
+        writes = call.outputs[0].wrote
+        if looked_at[call.spot] and len(writes) > 1 and writes[0].spot == writes[-1].spot:
+            yield Finding(
+                "storage_shared", PROBLEM, place(call.spot), (),
+                "The list that is made here holds one tensor several times, not several tensors: "
+                f"each write ({place(writes[0].spot)}) changes all of its places.",
+                "Make a tensor for each place: [torch.zeros(...) for _ in range(n)].", weight=54,
+            )  # fmt: skip
+            return
+
+
+def _multiplies(spot: Spot) -> bool:
+    """Does a line multiply a list in which something is computed?"""
+    statement = statement_at(spot)
+    return any(
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+        and any(_is_list_of_a_call(side) for side in (node.left, node.right))
+        for node in (ast.walk(statement) if statement is not None else ())
+    )  # fmt: skip
+
+
+def _is_list_of_a_call(node: ast.expr) -> bool:
+    return isinstance(node, ast.List) and any(isinstance(one, ast.Call) for one in node.elts)
 
 
 def _one_memory(where: Place | None, count: int) -> Finding:

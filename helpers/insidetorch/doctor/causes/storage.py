@@ -101,6 +101,8 @@ def slices(patient: Patient) -> Iterator[Finding]:
             t = value.tensor
             if t is None or call.spot is None or value.made is not call or value.memory is None:
                 continue
+            if all(value.memory is not given.memory for given in call.inputs):  # no view
+                continue
             if id(value.memory) in seen or t.untyped_storage().nbytes() < 8 * max(t.nbytes, 1):
                 continue
             seen.add(id(value.memory))

@@ -8,12 +8,11 @@ from torch import nn
 
 from ..calls import Call
 from ..finding import PROBLEM, Finding
-from ..history import makers
 from ..passes import Node, Pass
 from ..patient import Patient
 from ..stacks import Spot
-from ..values import LIVE, Value
 from .common import in_frame_of, place
+from .crossings import crossing, made_once, pass_before
 from .modules import made_module, of_module
 
 _WRITTEN = "modified by an inplace operation"
@@ -48,9 +47,9 @@ def _written(patient: Patient, one: Pass, node: Node, key: int) -> Iterator[Find
     old = crossing(patient, one, call)
     victim = f"{node.name}{of_module(patient, call)}, made by {_line(call)}" if call else node.name
     if old is not None:
-        spot, value = old
+        where, value = old.place, old.value
         yield Finding(
-            "inplace_version", PROBLEM, place(spot), patient.names.listed([value]),
+            "inplace_version", PROBLEM, where, patient.names.listed([value]),
             f"The backward pass goes back into the graph of an earlier step, through a value that "
             f"is carried on here. {victim} saved a tensor there that has been overwritten since"
             + (f" by {_line(writers[-1])}." if writers else "."),
@@ -114,12 +113,23 @@ def in_place_spot(patient: Patient, call: Call) -> Spot | None:
 
 def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
     old = crossing(patient, one, node.call)
-    earlier = _earlier(patient, one, node.call)
+    earlier = pass_before(patient, one, node.call)
     before = f" {_line_of(earlier)} has freed it" if earlier else " It has been freed"
-    if old is not None:
-        spot, value = old
+    if old is not None and not old.kept and made_once(patient, one, earlier, old.value):
         yield Finding(
-            "freed_graph", PROBLEM, place(spot), patient.names.listed([value]),
+            "freed_graph", PROBLEM, place(one.stack[0]) if one.stack else None,
+            patient.names.listed([old.value]),
+            f"Several backward passes begin here, and all of them go through "
+            f"{patient.names.of(old.value)}, which was computed once ({old.place}): the first has "
+            "freed its graph.",
+            "Add up the losses and call backward() once for all of them.",
+            weight=100,
+        )  # fmt: skip
+        return
+    if old is not None:
+        where, value = old.place, old.value
+        yield Finding(
+            "freed_graph", PROBLEM, where, patient.names.listed([value]),
             f"This line carries {patient.names.of(value)} with its whole history into the next "
             "step: the backward pass then goes back into a graph that is no longer there."
             f"{before}.",
@@ -137,51 +147,6 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
         "backward once.",
         weight=100,
     )  # fmt: skip
-
-
-def crossing(patient: Patient, one: Pass, victim: Call | None) -> tuple[Spot | None, Value] | None:
-    """Where a value from before an earlier pass enters the graph of this one."""
-    earlier = _earlier(patient, one, victim)
-    if earlier is None:
-        return None
-    root = one.roots[0] if one.roots else None
-    if root is None or root.made is None or root.made.number <= earlier.at:
-        return None
-    flow = patient.history.flow(one)
-    for call in sorted(flow.calls, key=lambda call: call.number):
-        if call.number <= earlier.at:
-            continue
-        for value, how in zip(call.inputs, call.standing, strict=False):
-            if how != LIVE:
-                continue
-            for maker, _ in makers(value, call.number):
-                if maker.number <= earlier.at:
-                    left = _left_out(patient, maker, value, call)
-                    if left is not None:
-                        return left, value
-                    here, there = (in_frame_of(c.stack, one.stack) for c in (call, maker))
-                    return (here if here == there else there), value
-    return None
-
-
-def _left_out(patient: Patient, maker: Call, value: Value, reader: Call) -> Spot | None:
-    """The line that detached the other results of the same call, and not this one."""
-    for other in maker.outputs:
-        for call in other.readers:
-            if other is not value and call.name == "detach" and call.number < reader.number:
-                return call.spot
-    return None
-
-
-def _earlier(patient: Patient, one: Pass, victim: Call | None) -> Pass | None:
-    """The last pass before this one that came after the victim was made."""
-    found = None
-    for other in patient.history.losses():
-        if other is one:
-            break
-        if victim is None or other.at >= victim.number:
-            found = other
-    return found
 
 
 def _line(call: Call) -> str:
