@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "learn": (
         {"widgets", "observe", "draw", "records", "footprint", "indexing", "locking"},
-        {"ipywidgets", "torch"},
+        {"ipywidgets", "torch", "numpy"},
     ),
 }
 

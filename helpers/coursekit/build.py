@@ -11,6 +11,8 @@ from nbformat import NotebookNode
 
 from . import machine
 from .bring_back import bring_back, why_not_back
+from .clinic import build_clinic, check_clinic, has_clinic
+from .clinic_source import CHAPTER as CLINIC
 from .compare import differences
 from .errors import CourseError
 from .execute import CellFailed, execute, keep_measured
@@ -46,8 +48,9 @@ def _run(options: Namespace, root: Path) -> int:
     except CourseError as error:
         print(error, file=sys.stderr)
         return 1
+    clinic = has_clinic(root) and (not options.names or CLINIC in (one.name for one in lessons))
     if options.check:
-        return _check(lessons, root, whole=not options.names)
+        return _check(lessons, root, whole=not options.names, clinic=clinic)
     failed = False
     for lesson in lessons:
         try:
@@ -57,6 +60,12 @@ def _run(options: Namespace, root: Path) -> int:
         except CourseError as error:
             failed = True
             print(error, file=sys.stderr)
+    try:
+        if clinic:
+            print(build_clinic(root))
+    except CourseError as error:
+        failed = True
+        print(error, file=sys.stderr)
     return int(failed)
 
 
@@ -139,9 +148,13 @@ def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
     return old, edited
 
 
-def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool) -> int:
+def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool, clinic: bool) -> int:
     """Print where stored notebooks differ from their lessons or break a rule; run nothing."""
     found = _without_lesson(root) if whole else []
+    try:
+        found += check_clinic(root) if clinic else []
+    except CourseError as error:
+        found.append(str(error))
     plans = []
     for lesson in lessons:
         try:

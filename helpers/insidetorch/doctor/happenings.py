@@ -46,7 +46,7 @@ def apply_function(recorder: Recorder, cls: type, run: Callable, args: tuple, kw
             call.inputs += (value,)
             call.standing += (one,)
             value.readers.append(call)
-    kept = recorder.guarded(kept_on, result)
+    kept = recorder.guarded(kept_on, result, tensors)
     if kept:
         call.note["kept"] = kept
     return result
@@ -103,13 +103,18 @@ def _look_whether_used(
         recorder.ignored.add(cls)
 
 
-def kept_on(result: object) -> dict[str, str]:
-    """Names of the tensors that a custom function keeps on `ctx`: which are its own results?"""
+def kept_on(result: object, given: list[torch.Tensor]) -> dict[str, str]:
+    """Names of the tensors that a custom function keeps on `ctx`, beside those it was given.
+
+    They are its own results ("output"), or values in between ("other").
+    """
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     ctx = next((t.grad_fn for t in outputs if isinstance(t, torch.Tensor) and t.grad_fn), None)
     found = {}
     for name, one in getattr(ctx, "__dict__", {}).items():
-        if isinstance(one, torch.Tensor) and (one.is_floating_point() or one.is_complex()):
+        if not isinstance(one, torch.Tensor) or any(one is t for t in given):
+            continue
+        if one.is_floating_point() or one.is_complex():
             found[name] = "output" if any(one is t for t in outputs) else "other"
     return found
 
@@ -132,6 +137,8 @@ def _tell(
     recorder: Recorder, name: str, subject: object, args: tuple, kwargs: dict, result: object,
     cleared: list,
 ) -> None:  # fmt: skip
+    if name == "zero_grad" and recorder.here.stepping:  # in the closure of an optimizer's step
+        return
     about = weakref.ref(subject) if isinstance(subject, (nn.Module, Optimizer)) else None
     note: dict = {}
     if name == "zero_grad":

@@ -11,13 +11,8 @@ from .stacks import Stack, stack_here
 from .values import Values
 
 MOST_CALLS = 100_000
-_LASTING = {
-    "module",
-    "optimizer",
-    "register",
-    "replaced",
-    "requires_grad",
-}  # of which there are few
+# Events of which there are few.
+_LASTING = {"flag", "module", "optimizer", "register", "replaced", "requires_grad"}
 
 
 class Log:

@@ -49,11 +49,26 @@ def apply(recorder: Recorder, original: Callable) -> Callable:
 def parameter(recorder: Recorder, original: Callable) -> Callable:
     def new(cls, data=None, requires_grad=True):
         result = original(cls, data, requires_grad)
-        if isinstance(data, torch.Tensor) and recorder.watching():
+        if isinstance(data, torch.Tensor) and recorder.watching() and not recorder.here.quiet:
             recorder.note("Parameter", [data], (standing_of(data),), result, stack=stack_here())
         return result
 
     return new
+
+
+def deepcopy(recorder: Recorder, original: Callable) -> Callable:
+    def __deepcopy__(parameter, memo):
+        quiet, recorder.here.quiet = recorder.here.quiet, True
+        try:
+            result = original(parameter, memo)
+        finally:
+            recorder.here.quiet = quiet
+        if recorder.watching() and not quiet:
+            standing = (standing_of(parameter),)
+            recorder.note("__deepcopy__", [parameter], standing, result, stack=stack_here())
+        return result
+
+    return __deepcopy__
 
 
 def from_numpy(recorder: Recorder, original: Callable) -> Callable:
@@ -77,7 +92,7 @@ def enter_inference(recorder: Recorder, original: Callable) -> Callable:
     def __enter__(mode):
         original(mode)
         if recorder.watching() and mode.mode:
-            recorder.here.switches.set(False, sys._getframe(1), name="inference_mode")
+            recorder.here.switches.enter(False, sys._getframe(1), name="inference_mode")
 
     return __enter__
 
@@ -86,7 +101,7 @@ def leave_inference(recorder: Recorder, original: Callable) -> Callable:
     def __exit__(mode, *error):
         original(mode, *error)
         if recorder.watching() and mode.mode:
-            recorder.here.switches.restore(torch.is_grad_enabled())
+            recorder.here.switches.leave()
 
     return __exit__
 
@@ -148,11 +163,13 @@ def register(recorder: Recorder, original: Callable) -> Callable:
 
 
 def put(recorder: Recorder, original: Callable) -> Callable:
-    """A module takes the place of another."""
+    """A module takes the place of another, or gets a flag that only tensors have."""
 
     def put(module, name, value):
         old = module._modules.get(name) if isinstance(value, torch.nn.Module) else None
         original(module, name, value)
+        if name == "requires_grad" and recorder.watching():
+            recorder.event("flag", weakref.ref(module), stack=stack_here(), on=value)
         if old is not None and old is not value and recorder.watching():
             parameters = tuple(recorder.values.of(p) for p in old.parameters())
             recorder.event("replaced", weakref.ref(value), stack=stack_here(), old=parameters)

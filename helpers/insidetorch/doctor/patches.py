@@ -27,6 +27,7 @@ _FUNCTIONS: tuple[tuple[object, str, Callable, type | None], ...] = (
     (torch.autograd, "_engine_run_backward", patched.engine, None),
     (torch.autograd.Function, "apply", patched.apply, classmethod),
     (nn.Parameter, "__new__", patched.parameter, staticmethod),
+    (nn.Parameter, "__deepcopy__", patched.deepcopy, None),
     (torch, "from_numpy", patched.from_numpy, None),
     (torch.inference_mode, "__enter__", patched.enter_inference, None),
     (torch.inference_mode, "__exit__", patched.leave_inference, None),
@@ -51,9 +52,8 @@ _TOLD: tuple[tuple[object, str, str], ...] = (
     (torch, "save", "save"),
     (torch.amp.GradScaler, "scale", "scale"),
     (torch.amp.GradScaler, "unscale_", "unscale"),
-    (nn.utils, "clip_grad_norm_", "clip"),
+    (nn.utils.clip_grad, "_clip_grads_with_norm_", "clip"),  # where all names of it lead
     (nn.utils, "clip_grad_value_", "clip"),
-    (nn.utils.clip_grad, "clip_grad_norm_", "clip"),
     (nn.utils.clip_grad, "clip_grad_value_", "clip"),
 )
 

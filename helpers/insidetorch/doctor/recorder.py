@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable
 
@@ -15,7 +14,7 @@ from .following import Following
 from .functions import HANDLED, Kind, kind_of
 from .log import MOST_CALLS, Log
 from .looks import LOOKED_AT
-from .stacks import stack_here
+from .stacks import stack_here, torch_frame
 from .tensors import gather, gather_into, overlapping, standing_of
 from .values import DEAD, Memory, Value
 
@@ -73,8 +72,8 @@ class Recorder(Following, Log):
         changed = [
             t for t, v in zip(tensors, before, strict=True) if private_doctor.version(t) != v
         ]
-        if name == "detach_":
-            changed = tensors[:1]
+        if name == "detach_" or (len(changed) > 1 and name.endswith("_")):
+            changed = tensors[:1]  # others share its memory, and so its version
         self.note(
             name, tensors, standing, result, changed, first,
             stack=stack_here(), numbers=numbers, note=note, given=(args, kwargs),
@@ -178,7 +177,7 @@ class Recorder(Following, Log):
 
     def switch(self, on: bool) -> None:
         """Gradients are switched; called from torch's own switch."""
-        self.here.switches.set(on, sys._getframe(2))
+        self.here.switches.called(on, torch_frame())
 
     def _wrote(self, call: Call, value: Value) -> None:
         value.wrote.append(call)

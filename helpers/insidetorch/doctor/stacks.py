@@ -87,9 +87,15 @@ def stack_here() -> Stack:
     return stack_of(sys._getframe(1))
 
 
-def called_by_user() -> bool:
-    """Did the user's own code call torch here, and not torch itself or a library?"""
+def torch_frame() -> FrameType | None:
+    """The innermost frame that is not the doctor's."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back
+    return frame
+
+
+def called_by_user() -> bool:
+    """Did the user's own code call torch here, and not torch itself or a library?"""
+    frame = torch_frame()
     return frame is not None and is_users(frame.f_code)

@@ -13,6 +13,8 @@ from .calls import Switch
 from .stacks import Spot, is_users
 
 _MOST_DECORATORS = 12  # lines above a function
+_MOST_SWITCHES = 1_000
+_CONTEXTS = torch.no_grad.__enter__.__code__.co_filename
 
 
 class Switches:
@@ -25,21 +27,42 @@ class Switches:
         """The switch that has gradients off now; None while they are on."""
         if torch.is_grad_enabled():
             return None
-        return self._switches[-1] if self._switches else Switch(False, None, "")
+        offs = (one for one in reversed(self._switches) if not one.on)
+        return next(offs, Switch(False, None, ""))
 
-    def set(self, on: bool, frame: FrameType | None, *, name: str = "") -> None:
+    def called(self, on: bool, frame: FrameType | None) -> None:
         """Torch's own switch was called from this frame: by a `with`, a decorator or a call."""
-        if frame is not None and frame.f_code.co_name == "__exit__":
-            self.restore(on)
+        frame = _context_of(frame)
+        what = frame.f_code.co_name if frame is not None else ""
+        if what in ("__exit__", "__call__"):  # a decorator switches back at once
+            self.leave()
             return
-        new = Switch(on, switch_spot(frame), name or switch_name(frame))
-        if not self._switches or self._switches[-1] != new:
-            self._switches.append(new)
+        if what != "__enter__" or isinstance(frame.f_locals.get("self"), _FUNCTION):
+            again = Switch(on, switch_spot(frame), switch_name(frame))
+            if self._switches[-1:] == [again]:
+                return
+        self.enter(on, frame)
 
-    def restore(self, on: bool) -> None:
-        """What had been switched last is over, and gradients are on or off as before."""
-        while self._switches and self._switches[-1].on != on:
+    def enter(self, on: bool, frame: FrameType | None, *, name: str = "") -> None:
+        """Gradients are on or off from here on, until `leave`."""
+        self._switches.append(Switch(on, switch_spot(frame), name or switch_name(frame)))
+        del self._switches[:-_MOST_SWITCHES]
+
+    def leave(self) -> None:
+        """What had been switched last is over."""
+        if self._switches:
             self._switches.pop()
+
+
+_FUNCTION = torch.set_grad_enabled  # which switches already when it is made
+
+
+def _context_of(frame: FrameType | None) -> FrameType | None:
+    """The frame that acts: no_grad and enable_grad call `set_grad_enabled` for it."""
+    made = frame is not None and frame.f_code is _FUNCTION.__init__.__code__
+    if made and frame.f_back is not None and frame.f_back.f_code.co_filename == _CONTEXTS:
+        return frame.f_back
+    return frame
 
 
 def switch_spot(frame: FrameType | None) -> Spot | None:

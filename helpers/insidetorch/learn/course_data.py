@@ -25,7 +25,7 @@ def exercise(exercise_id: str) -> dict:
 
     Raises KeyError for an id that the chapter does not have.
     """
-    folder = _folder()
+    folder = course_folder()
     file = folder / f"{int(chapter_of(exercise_id)):02d}.json" if folder else None
     if file is None or not file.is_file():
         return {}
@@ -40,7 +40,7 @@ def exercise(exercise_id: str) -> dict:
 
 def chapters() -> list[dict]:
     """All chapters with exercises, in their order."""
-    folder = _folder()
+    folder = course_folder()
     files = sorted(folder.glob("[0-9][0-9].json")) if folder else []
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
@@ -90,7 +90,8 @@ def chapter_of(exercise_id: str) -> str:
     return chapter
 
 
-def _folder() -> Path | None:
+def course_folder() -> Path | None:
+    """Where the build has written what it knows; None outside a course."""
     named = os.environ.get("INSIDETORCH_COURSE")
     if named:
         return Path(named)

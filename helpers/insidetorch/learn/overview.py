@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .clinic_data import clinic_data
 from .course_data import chapters
 from .progress import remembered
 
@@ -12,26 +13,30 @@ _WIDTH = 20
 
 @dataclass(frozen=True)
 class Progress:
-    """Points for each chapter, and the next open exercise."""
+    """Points for each chapter, the next open exercise, solved cases of the clinic and all."""
 
     chapters: tuple[tuple[int, int, int], ...]
     next_exercise: str
+    clinic: tuple[int, int] = (0, 0)
 
     def __repr__(self) -> str:
         if not self.chapters:
             return "There is no course around this notebook, so there is no progress to tell."
         lines = []
         for chapter, points, most in self.chapters:
-            full = round(_WIDTH * points / most) if most else 0
-            bar = "█" * full + "░" * (_WIDTH - full)
-            lines.append(f"chapter {chapter}  {bar}  {points} of {most} points")
+            lines.append(f"chapter {chapter}  {_bar(points, most)}  {points} of {most} points")
+        solved, cases = self.clinic
+        if cases:
+            lines.append(f"clinic     {_bar(solved, cases)}  {solved} of {cases} cases")
         following = f"next: {self.next_exercise}" if self.next_exercise else "Everything is right."
         lines.append(following)
         return "\n".join(lines)
 
 
 def progress() -> Progress:
-    """How far am I? A bar for each chapter, and the next open exercise: core ones first.
+    """How far am I? A bar for each chapter and the clinic, and the next open exercise.
+
+    Core exercises come first.
 
     >>> all(points <= most for _, points, most in progress().chapters)
     True
@@ -48,4 +53,20 @@ def progress() -> Progress:
                 place = open_core if known["core"] else open_extra
                 place.append(f"{exercise_id} {known['title']} ({known['minutes']} minutes)")
         rows.append((chapter["chapter"], points, most))
-    return Progress(tuple(rows), next(iter(open_core + open_extra), ""))
+    return Progress(tuple(rows), next(iter(open_core + open_extra), ""), _clinic())
+
+
+def _bar(done: int, most: int) -> str:
+    full = round(_WIDTH * done / most) if most else 0
+    return "█" * full + "░" * (_WIDTH - full)
+
+
+def _clinic() -> tuple[int, int]:
+    """How many cases are solved, of how many; none where there is no clinic."""
+    try:
+        cases = clinic_data()["cases"]
+    except (FileNotFoundError, ValueError):
+        return 0, 0
+    answers = [remembered("clinic", case_id) for case_id in cases]
+    solved = sum(isinstance(a, dict) and a.get("is") == "right" for a in answers)
+    return solved, len(cases)

@@ -49,13 +49,13 @@ def read_progress() -> dict:
 
 
 def remembered(kind: str, name: str) -> object:
-    """What is remembered under a kind ("predictions", "exercises", "hints"); None if nothing."""
+    """What is remembered under a kind ("predictions", "exercises", "hints", "clinic")."""
     found = read_progress().get(kind)
     return found.get(name) if isinstance(found, dict) else None
 
 
 def keep(kind: str, name: str, value: object) -> None:
-    """Remember something, and the chapter that it belongs to: `name` starts with its number.
+    """Remember something, and the chapter if `name` starts with its number and a point.
 
     Other notebooks may do the same at the same time. A file that holds something else is kept
     beside the new one. Raises OSError where the file cannot be read or written.
@@ -89,14 +89,14 @@ def _load(file: Path) -> dict | None:
         return None
     if not isinstance(found, dict):
         return None
-    kinds = (found.get(kind, {}) for kind in ("predictions", "exercises", "hints"))
+    kinds = (found.get(kind, {}) for kind in ("predictions", "exercises", "hints", "clinic"))
     return {**_fresh(), **found} if all(isinstance(kind, dict) for kind in kinds) else None
 
 
 def _notebook_of(name: str) -> str | None:
-    """The notebook of a chapter: ids start with the chapter's number."""
-    root, chapter = course_root(), name.partition(".")[0]
-    if root is None or not chapter.isdecimal():
+    """The notebook of a chapter: ids start with the chapter's number and a point."""
+    root, (chapter, point, _) = course_root(), name.partition(".")
+    if root is None or not point or not chapter.isdecimal():
         return None
     return next((p.stem for p in (root / "notebooks").glob(f"{int(chapter):02d}_*.ipynb")), None)
 

@@ -16,6 +16,7 @@ from .dispatch import DispatchPath, KeyStep
 from .explanation import Argument, Change, Explanation, Failure
 from .fusion import FusedWay, Fusion, Way
 from .graph import Edge, Graph, Node, Saved
+from .graph_memory import AfterStep, GraphHold, GraphsOverSteps, StepGraph
 from .layout import Cell, Index, Layout, StorageCell, Value, XRay
 from .ledger import Kept, Ledger, LedgerLine
 from .memory import GraphCost, Holder, Holders
@@ -29,6 +30,7 @@ from .writing import Reader, Write
 
 __all__ = [
     "Accumulation",
+    "AfterStep",
     "Argument",
     "Backward",
     "BackwardStep",
@@ -52,6 +54,8 @@ __all__ = [
     "Gradient",
     "Graph",
     "GraphCost",
+    "GraphHold",
+    "GraphsOverSteps",
     "Holder",
     "Holders",
     "Index",
@@ -76,6 +80,7 @@ __all__ = [
     "Relation",
     "Saved",
     "Step",
+    "StepGraph",
     "Steps",
     "StorageCell",
     "Trace",

@@ -19,6 +19,8 @@ from ..draw.diagnosis_text import diagnosis_sentence, diagnosis_text
 from ..draw.explanation import explanation_sentence, explanation_svg, explanation_text
 from ..draw.fusion import fusion_sentence, fusion_svg, fusion_text
 from ..draw.graph import graph_svg
+from ..draw.graph_memory import graph_memory_svg
+from ..draw.graph_memory_text import graph_memory_sentence, graph_memory_text
 from ..draw.graph_text import graph_sentence, graph_text
 from ..draw.ledger import ledger_svg
 from ..draw.passes import passes_sentence, passes_text
@@ -42,6 +44,7 @@ from ..records import (
     Family,
     Fusion,
     Graph,
+    GraphsOverSteps,
     Index,
     Ledger,
     Passes,
@@ -80,7 +83,7 @@ def show(x: object) -> Picture:
 
     Args: `x`, a tensor, a NumPy array, or a record: an XRay, a ViewRule, a Write, a Comparison, a
     Graph, a Ledger, a Backward, Passes, a DispatchPath, an Explanation, a Compilation, a
-    Fusion, what `families` returns.
+    Fusion, GraphsOverSteps, what `families` returns.
     Any tensor and any array at all is answered: one without addresses, or that torch does not take,
     by a sentence that says why. An array is shown as the tensor over its memory, with strides in
     elements.
@@ -135,6 +138,11 @@ def _explanation(x: Explanation, live: bool) -> Picture:
     return Picture(svg, explanation_sentence(x), text, told=x.failure is not None)
 
 
+def _graph_memory(x: GraphsOverSteps, live: bool) -> Picture:
+    svg = graph_memory_svg(x, live=live)
+    return Picture(svg, graph_memory_sentence(x), graph_memory_text(x), told=True)
+
+
 def _compilation(x: Compilation, live: bool) -> Picture:
     svg = compilation_svg(x, live=live)
     return Picture(svg, compilation_sentence(x), compilation_text(x), told=True)
@@ -151,6 +159,7 @@ _RECORDS: dict[type, Callable[..., Picture]] = {
     Explanation: _explanation,
     Fusion: lambda x, live: Picture(fusion_svg(x, live=live), fusion_sentence(x), fusion_text(x)),
     Graph: lambda x, live: Picture(graph_svg(x, live=live), graph_sentence(x), graph_text(x)),
+    GraphsOverSteps: _graph_memory,
     Ledger: _ledger,
     Trace: lambda x, live: Picture(trace_svg(x, live=live), x.sentence, str(x)),
     Passes: lambda x, _live: Picture("", passes_sentence(x), passes_text(x)),

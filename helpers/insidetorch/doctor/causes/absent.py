@@ -12,6 +12,7 @@ from ..patient import Patient
 from ..values import DEAD, Value
 from .common import place
 from .dropped import descendants, dropped
+from .functions import silenced
 
 _ENTRIES = {"from_numpy", "tensor", "as_tensor", "asarray", "new_tensor"}
 _REDUCTION = "Expected to have finished reduction"
@@ -24,6 +25,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     if not losses or (any(one.error for one in losses) and _REDUCTION not in text):
         return
     behind = {leaf for one in losses for cut in patient.cuts(one) for leaf in cut.leaves}
+    behind |= silenced(patient)
     gone: dict[tuple, tuple[Finding, list[Value]]] = {}
     candidates = _candidates(patient)
     for leaf in (*candidates, *_beside(patient, candidates)):

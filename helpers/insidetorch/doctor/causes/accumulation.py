@@ -10,6 +10,7 @@ from ..finding import PROBLEM, Finding
 from ..patient import Patient
 from ..stacks import Spot
 from .common import enclosing, first_line, note, place
+from .dropped import descendants
 from .timeline import Window, holders, timeline, windows
 
 
@@ -50,6 +51,8 @@ def _misplaced(patient: Patient, held, found: list[Window]) -> Iterator[Finding]
     for w in thrown:
         again.setdefault((first_line(w.event), first_line(w.passes[-1])), []).append(w)
     for (spot, _), ws in again.items():
+        if _has_served(patient, held, ws[0]):
+            continue
         if len(ws) >= 2 or _empty_step_follows(patient, held, ws[0]):
             yield note(
                 "zero_grad_misplaced", spot,
@@ -58,6 +61,19 @@ def _misplaced(patient: Patient, held, found: list[Window]) -> Iterator[Finding]
                 weight=30,
             )  # fmt: skip
             return
+
+
+def _has_served(patient: Patient, held: frozenset, window: Window) -> bool:
+    """Were the gradients read by the user's code, and what came of them written to parameters?"""
+    read = [
+        call for call in patient.history.calls
+        if call.name == "grad" and call.note.get("of") in held
+        and window.passes[0].at < call.number <= window.event.at
+    ]  # fmt: skip
+    return any(
+        not held.isdisjoint(later.changed)
+        for call in read for value in call.outputs for later in descendants(value)
+    )  # fmt: skip
 
 
 def _empty_step_follows(patient: Patient, held, window: Window) -> bool:

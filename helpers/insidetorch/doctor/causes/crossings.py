@@ -33,7 +33,7 @@ def crossing(patient: Patient, one: Pass, victim: Call | None) -> Crossing | Non
         return None
     flow = patient.history.flow(one)
     for call in sorted(flow.calls, key=lambda call: call.number):
-        if call.number <= earlier.at:
+        if call.number <= earlier.at or LIVE not in call.made:
             continue
         for value, how in zip(call.inputs, call.standing, strict=False):
             if how != LIVE:

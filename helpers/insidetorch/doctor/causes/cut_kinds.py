@@ -67,6 +67,8 @@ def kind_of(cut: Cut) -> str:
     if call.name in ("autograd.grad", "grad"):
         return "create_graph_missing"
     if call.name == "apply":
+        if call.off is not None:
+            return "no_grad"
         checkpoint = call.note["function"].__name__ == "CheckpointFunction"
         return "checkpoint_input" if checkpoint else "custom_function"
     if call.changed and call.changed[0].made is not None and call.changed[0].made.name == "data":

@@ -42,12 +42,13 @@ def dropped(patient: Patient, leaf: Value, losses: list[Pass]) -> Finding | None
 
 def _bound_again(call: Call, losses: list[Pass]) -> Spot | None:
     """The line of a loop that binds one name to each result, so that only the last is left."""
-    outer = {spot.code for one in losses for spot in one.stack}
+    ends = [spot for one in losses for spot in one.stack]
     for spot in call.stack:
-        if spot.code in outer:
-            return None
         statement = statement_at(spot)
         loop = enclosing(spot, (ast.For, ast.While))
+        beside = [end for end in ends if end.code is spot.code]
+        if loop is not None and any(loop.lineno <= end.line <= loop.end_lineno for end in beside):
+            return None  # each turn of the loop has its own loss
         if loop is None or not isinstance(statement, ast.Assign):
             continue
         target = statement.targets[0]

@@ -21,7 +21,7 @@ _TEXTS = (
     r"can't be cast to|Expected tensor for argument .* scalar types?"
     r"|Input type .* should be the same|expected m1 and m2 to have the same dtype"
     r"|Index put requires .* same dtype"
-    r"|tensors used as indices must be|weight type .* should be",
+    r"|tensors used as indices must be|weight type .* should be|could not infer output dtype",
 )
 _WORDS = {
     torch.float16: r"float16|half", torch.bfloat16: r"bfloat16", torch.float64: r"float64|double",
@@ -72,6 +72,8 @@ def _odd(failed: Call, text: str) -> Value | None:
     ranked = [v for d in named for v in own if v.dtype == d and not v.leaf and d != default]
     ranked += [v for v in own if not v.leaf and v.dtype != default]
     ranked += [v for v in own if v.dtype in named]
+    if "indices" in text:
+        ranked += [v for v in own if not v.leaf and v.dtype.is_floating_point]
     same = [v for v in ranked if v.dtype == ranked[0].dtype and v.made is not None]
     return min(same, key=lambda v: v.made.number, default=next(iter(ranked), None))
 

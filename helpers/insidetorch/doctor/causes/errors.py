@@ -12,7 +12,7 @@ from ..patient import Patient
 from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_helper, place, where_lost
-from .keepers import storing_line
+from .keepers import setting_line, storing_line
 from .versions import in_place_spot
 
 
@@ -178,6 +178,31 @@ def _backend(patient: Patient, failed: Call) -> Finding:
     )  # fmt: skip
 
 
+def _nothing_to_optimize(patient: Patient, failed: Call) -> Finding:
+    asked = [e for e in patient.history.of("parameters") if e.subject() is not None]
+    module = asked[-1].subject() if asked else None
+    hidden = [
+        name for name, one in (vars(module).items() if module is not None else ())
+        if isinstance(one, (list, tuple, dict)) and not name.startswith("_") and one
+    ]  # fmt: skip
+    where = setting_line(patient, hidden[0]) if hidden else None
+    kept = f" It keeps {hidden[0]} in a plain container, where nothing is found." if hidden else ""
+    return Finding(
+        "unregistered", PROBLEM, where or place(failed.spot), tuple(hidden),
+        f"The optimizer gets no parameter at all: .parameters() of the model finds none.{kept}",
+        "Keep modules in a ModuleList or ModuleDict, and tensors as Parameters.", weight=90,
+    )  # fmt: skip
+
+
+def _not_used(patient: Patient, failed: Call) -> Finding:
+    return _finding(
+        "unused_param", failed.spot, (),
+        "A gradient is asked for a tensor that the result was not computed from.",
+        "Compute the result from it, ask for the tensor that was used, or pass allow_unused=True "
+        "where None is right.",
+    )  # fmt: skip
+
+
 Explain = Callable[[Patient, Call], Finding | None]
 _ERRORS: tuple[tuple[str, Explain], ...] = (
     (r"leaf Variable that requires grad is being used in an in-place", _leaf),
@@ -192,4 +217,6 @@ _ERRORS: tuple[tuple[str, Explain], ...] = (
     (r"more than one element of the written-to tensor", _overlap),
     (r"no autograd formula was registered", _formula),
     (r"Could not run '", _backend),
+    (r"optimizer got an empty parameter list", _nothing_to_optimize),
+    (r"appears to not have been used in the graph", _not_used),
 )

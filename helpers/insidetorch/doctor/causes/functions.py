@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from ...observe.places import place_of
 from ...records import Place
 from ..finding import PROBLEM, Finding
-from ..passes import NONE
+from ..passes import NONE, Node
 from ..patient import Patient
+from ..values import Value
 from .common import place
 
 _COUNT = r"function (\w+)Backward returned an incorrect number of gradients"
+_ORDER = r"function (\w+)Backward returned a gradient different than None"
 _SHAPE = r"Function (\w+)Backward returned an invalid gradient"
 
 
@@ -31,14 +33,16 @@ def find(patient: Patient) -> Iterator[Finding]:
 
 def _raised(patient: Patient) -> Iterator[Finding]:
     text = str(patient.error or "")
-    found = re.search(f"{_COUNT}|{_SHAPE}", text)
+    found = re.search(f"{_COUNT}|{_SHAPE}|{_ORDER}", text)
     if not found:
         return
-    name = found[1] or found[2]
+    name = found[1] or found[2] or found[3]
     function = next((f for f in _functions(patient) if f.__name__ == name), None)
     where = backward_line(function) if function is not None else None
-    wanted = "as many gradients as forward has arguments" if found[1] else (
-        "a gradient of the size of each argument"
+    wanted = (
+        "as many gradients as forward has arguments" if found[1]
+        else "a gradient of the size of each argument" if found[2]
+        else "None for each argument that is no tensor"
     )  # fmt: skip
     yield Finding(
         "custom_function", PROBLEM, where, (name,),
@@ -94,20 +98,48 @@ def _none(patient: Patient) -> Iterator[Finding]:
             if function is None or not node.ran or function.__module__.startswith("torch."):
                 continue
             for state, (below, _) in zip(node.went, node.below, strict=False):
-                leaf = below.leaf if below is not None else None
-                if state != NONE or leaf is None or function in told:
+                if state != NONE or below is None or function in told:
                     continue
-                if not patient.missing(leaf) or not patient.wanted.wants(leaf):
+                leaves = [
+                    leaf for leaf in leaves_below(below)
+                    if patient.missing(leaf) and patient.wanted.wants(leaf)
+                ]  # fmt: skip
+                if not leaves:
                     continue
                 told.add(function)
-                name = patient.names.listed([leaf])
+                name = patient.names.listed(leaves)
                 yield Finding(
                     "custom_function", PROBLEM, backward_line(function), name,
-                    f"{function.__name__}.backward returns None for {name}, which requires a "
-                    "gradient.",
+                    f"{function.__name__}.backward returns None on the way to {name}, which "
+                    "requires a gradient.",
                     "Return its gradient; None is for what is no tensor, or needs none.",
                     weight=73,
                 )  # fmt: skip
+
+
+def leaves_below(node: Node) -> list[Value]:
+    """The leaves that a node leads to."""
+    seen, waiting, found = {id(node)}, [node], []
+    while waiting:
+        one = waiting.pop()
+        if one.leaf is not None:
+            found.append(one.leaf)
+        for below, _ in one.below:
+            if below is not None and id(below) not in seen:
+                seen.add(id(below))
+                waiting.append(below)
+    return found
+
+
+def silenced(patient: Patient) -> set[Value]:
+    """The leaves behind an argument for which a custom backward returns None."""
+    return {
+        leaf
+        for one in patient.history.losses() for node in one.nodes
+        if node.function is not None and node.ran
+        for state, (below, _) in zip(node.went, node.below, strict=False)
+        if state == NONE and below is not None for leaf in leaves_below(below)
+    }  # fmt: skip
 
 
 def _ignored(patient: Patient) -> Iterator[Finding]:

@@ -75,6 +75,11 @@ def line_that_fills(patient: Patient, path: str) -> Place | None:
     return _first(patient, re.split(r"\[", path)[0].rpartition(".")[2], _fills)
 
 
+def setting_line(patient: Patient, name: str) -> Place | None:
+    """The line that sets an attribute of this name."""
+    return _first(patient, name, _sets)
+
+
 def _first(patient: Patient, name: str, does: Callable[[ast.AST, str], bool]) -> Place | None:
     """The first line of the user's that does something to what has this name."""
     for file in files_of(patient):

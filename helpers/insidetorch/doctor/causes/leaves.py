@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from torch import nn
 from torch.nn.utils import parametrize
 
-from ...observe.places import place_of
-from ...records import Place
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..passes import ZERO
 from ..patient import Patient
 from ..values import Value
-from .common import files_of, in_frame_of, place, tree_of
+from .common import first_line, in_frame_of, place
 from .modules import construction, made_module
 
 
@@ -58,6 +55,8 @@ def _parametrized(patient: Patient, maker: Call) -> bool:
 
 def frozen(patient: Patient) -> Iterator[Finding]:
     """The loss has no graph, since nothing that it was made of requires a gradient."""
+    if any(flags_of_modules(patient)):
+        return
     for one in patient.history.losses():
         if one.error is None or "does not require grad" not in str(one.error):
             continue
@@ -75,36 +74,21 @@ def frozen(patient: Patient) -> Iterator[Finding]:
 
 def flags_of_modules(patient: Patient) -> Iterator[Finding]:
     """`requires_grad` set on a module: an attribute like any other, which changes no parameter."""
-    for module in dict.fromkeys(m for root in patient.names.roots for m in root.modules()):
-        on = vars(module).get("requires_grad")
-        still = [p for p in module.parameters() if p.requires_grad != on]
-        if not isinstance(on, bool) or not still:
+    for event in patient.history.of("flag"):
+        module, on, where = event.subject(), event.note["on"], place(first_line(event))
+        if module is None or where is None or where.statement.startswith("self."):
             continue
-        where = _set_on_module(patient)
-        if where is None or where.statement.startswith("self."):
+        still = [p for p in module.parameters() if p.requires_grad != bool(on)]
+        if still:
+            names = patient.names.listed(map(patient.recorder.values.of, still))
+            yield Finding(
+                "frozen", PROBLEM, where, names,
+                "This line sets an attribute of a module, which changes none of its parameters: "
+                f"{names} still {'do not require' if on else 'require'} a gradient.",
+                f"Call module.requires_grad_({on}), which sets the flag of each parameter.",
+                weight=91,
+            )  # fmt: skip
             return
-        names = patient.names.listed(map(patient.recorder.values.of, still))
-        yield Finding(
-            "frozen", PROBLEM, where, names,
-            "This line sets an attribute of a module, which changes none of its parameters: "
-            f"{names} still {'do not require' if on else 'require'} a gradient.",
-            f"Call module.requires_grad_({on}), which sets the flag of each parameter.",
-            weight=91,
-        )  # fmt: skip
-        return
-
-
-def _set_on_module(patient: Patient) -> Place | None:
-    """The line that sets requires_grad of something that is no tensor."""
-    flags = {e.stack[0] for e in patient.history.of("requires_grad") if e.stack}
-    known = {(spot.file, spot.line) for spot in flags}
-    for file in files_of(patient):
-        for node in ast.walk(tree_of(file) or ast.Module([], [])):
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            named = any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in targets)
-            if named and (file, node.lineno) not in known:
-                return place_of(file, node.lineno)
-    return None
 
 
 def _frozen(patient: Patient, value: Value) -> Finding:

@@ -22,7 +22,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     """The first value, or the first gradient, that is not finite."""
     for one in patient.history.losses():
         if one.error is None and (one.bad_root or BAD in one.leaves.values()):
-            found = _forward(patient, one) if one.bad_root else _backward(patient, one)
+            found = (one.bad_root and _forward(patient, one)) or _backward(patient, one)
             if found is not None:
                 yield found
                 return
@@ -42,7 +42,7 @@ def _forward(patient: Patient, one: Pass) -> Finding | None:
         call = min(empty, key=lambda c: c.number)
         return _finding(
             "nan_empty", call.spot, ("the loss",),
-            f"{call.name} averages over nothing: the tensor has no element, and 0/0 is NaN.",
+            f"{call.name} averages over nothing: no element is left, and 0/0 is NaN.",
             "Return a zero that keeps the graph (x.sum()) where nothing is left, or divide the "
             "sum by max(count, 1).",
         )  # fmt: skip
@@ -92,7 +92,7 @@ def _edge(call: Call) -> Finding:
 
 
 def _is_empty(call: Call) -> bool:
-    return any(0 in v.shape for v in call.inputs[:1])
+    return call.note.get("counted") == 0 or any(0 in v.shape for v in call.inputs[:1])
 
 
 def _backward(patient: Patient, one: Pass) -> Finding | None:

@@ -87,7 +87,7 @@ def _replaced(patient: Patient, outside: list[Value], made: list[Event]) -> Spot
         inside = {id(p) for p in module.parameters()} if module is not None else set()
         if (
             event.order > made[0].order and event.stack
-            and not patient.wanted.held.isdisjoint(event.note["old"])
+            and any(v in patient.wanted.held and not patient.missing(v) for v in event.note["old"])
             and any(id(v.tensor) in inside for v in outside)
         ):  # fmt: skip
             return event.stack[0]

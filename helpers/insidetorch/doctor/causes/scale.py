@@ -17,7 +17,7 @@ _MOST = 8  # groups of passes that are looked at
 
 def short_windows(patient: Patient) -> Iterator[Finding]:
     """A last window of fewer passes, each divided by the number of a full one."""
-    groups = list(islice(_added_up(patient), _MOST))
+    groups = list(islice(_added_up(patient, least=1), _MOST))
     divided = [(group, _divided(group[0])) for group in groups]
     full = {by for group, by in divided if by is not None and abs(by - len(group)) < 0.5}
     for group, by in divided:
@@ -84,22 +84,22 @@ def find(patient: Patient) -> Iterator[Finding]:
         return
 
 
-def _added_up(patient: Patient) -> Iterator[list[Pass]]:
-    """Groups of passes whose gradients were added up."""
+def _added_up(patient: Patient, *, least: int = 2) -> Iterator[list[Pass]]:
+    """Groups of at least so many passes whose gradients were added up."""
     group: list[Pass] = []
     for kind, one in timeline(patient):
         if kind == "step" and group:
-            if len(group) > 1:
+            if len(group) >= least:
                 yield group
             group = []
         elif kind == "pass":
             if one.added or not group:
                 group.append(one)
             else:
-                if len(group) > 1:
+                if len(group) >= least:
                     yield group
                 group = [one]
-    if len(group) > 1:
+    if len(group) >= least:
         yield group
 
 

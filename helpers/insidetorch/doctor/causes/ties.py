@@ -18,6 +18,7 @@ def find(patient: Patient) -> Iterator[Finding]:
     slots: dict[int, list[Event]] = defaultdict(list)
     for event in patient.history.of("register"):
         slots[event.subject.number].append(event)
+    yield from _replaced(patient, slots)
     for events in slots.values():
         places = {(id(e.note["module"]()), e.note["name"]): e for e in events if e.note["module"]()}
         if len(places) < 2:
@@ -27,6 +28,27 @@ def find(patient: Patient) -> Iterator[Finding]:
             continue
         yield from _broken(patient, list(places.values()))
         return
+
+
+def _replaced(patient: Patient, slots: dict[int, list[Event]]) -> Iterator[Finding]:
+    """A module whose parameter was shared, and that another module has replaced."""
+    for event in patient.history.of("replaced"):
+        for value in event.note["old"]:
+            places = {
+                (e.note["name"], id(e.note["module"])): e for e in slots.get(value.number, ())
+            }
+            if len(places) < 2 or not event.stack:
+                continue
+            left = [e.note["module"]() for e in places.values() if e.note["module"]() is not None]
+            names = tuple(f"{type(m).__name__}" for m in left)
+            yield Finding(
+                "broken_tie", PROBLEM, place(event.stack[0]), names,
+                "The module that is replaced here shared a parameter with another, "
+                f"{', '.join(names) or 'which is gone'}: that one keeps the old parameter.",
+                "Tie them again after it: head.weight = emb.weight.",
+                weight=66,
+            )  # fmt: skip
+            return
 
 
 def _broken(patient: Patient, events: list[Event]) -> Iterator[Finding]:

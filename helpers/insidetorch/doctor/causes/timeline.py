@@ -47,13 +47,20 @@ def windows(patient: Patient, held: frozenset[Value]) -> list[Window]:
                 continue
             found.append(Window(list(current.passes), "step", one, before=used))
             used = len(current.passes)
-        elif kind == "zero_grad" and held & set(one.note["cleared"]):
+        elif held & _cleared(kind, one):
             if len(current.passes) > used and not others:
                 found.append(Window(current.passes[used:], "cleared", one))
             current, used = Window(), 0
     if len(current.passes) > used and not others:
         found.append(Window(current.passes[used:], ""))
     return found
+
+
+def _cleared(kind: str, one: object) -> set[Value]:
+    """The leaves whose gradients an event throws away: zero_grad, or `p.grad = None`."""
+    if kind == "zero_grad":
+        return set(one.note["cleared"])
+    return {one.subject} if kind == "grad" and one.note["cleared"] else set()
 
 
 def timeline(patient: Patient) -> Iterator[tuple[str, object]]:

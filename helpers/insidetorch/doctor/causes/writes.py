@@ -56,10 +56,22 @@ def _changed_name(statement: ast.stmt | None) -> str | None:
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         return statement.target.id
     value = getattr(statement, "value", None)
+    if isinstance(statement, ast.Assign) and isinstance(value, ast.Call):
+        return _rebound_name(statement, value)
     if isinstance(statement, ast.Expr) and isinstance(value, ast.Call):
         called = value.func
         if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
             return called.value.id if called.attr.endswith("_") else None
+    return None
+
+
+def _rebound_name(statement: ast.Assign, value: ast.Call) -> str | None:
+    """The variable of `h = relu(h, inplace=True)` or `h = h.relu_()`."""
+    target, called = statement.targets[0], value.func
+    base = called.value if isinstance(called, ast.Attribute) else None
+    for given in (base, *value.args[:1]):
+        if isinstance(given, ast.Name) and given.id == getattr(target, "id", None):
+            return given.id
     return None
 
 
@@ -132,7 +144,10 @@ def negative_strides(patient: Patient) -> Iterator[Finding]:
     found = [(file, node.lineno) for file in files_of(patient) or _script(patient)
              for node in ast.walk(tree_of(file) or ast.Module([], [])) if _flips(node)]  # fmt: skip
     failed = patient.recorder.failed
-    where = place_of(*found[0]) if found else place(failed.spot) if failed else None
+    spot = failed.spot if failed else None
+    if spot is not None:  # the last one before the line that fails, where it stands in that file
+        found.sort(key=lambda one: (one[0] != spot.file, one[1] > spot.line, -one[1]))
+    where = place_of(*found[0]) if found else place(spot)
     yield Finding(
         "numpy_stride", PROBLEM, where, (),
         "A flipped NumPy array is a view with a negative stride, which a tensor cannot have.",
