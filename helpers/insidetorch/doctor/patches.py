@@ -17,7 +17,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
-from . import patched
+from . import patched, patched_modules
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -31,12 +31,12 @@ _FUNCTIONS: tuple[tuple[object, str, Callable, type | None], ...] = (
     (torch, "from_numpy", patched.from_numpy, None),
     (torch.inference_mode, "__enter__", patched.enter_inference, None),
     (torch.inference_mode, "__exit__", patched.leave_inference, None),
-    (nn.Module, "__init__", patched.module, None),
-    (nn.Module, "_call_impl", patched.call_module, None),
-    (nn.Module, "named_parameters", patched.parameters, None),
-    (nn.Module, "register_parameter", patched.register, None),
-    (nn.Module, "__setattr__", patched.put, None),
-    (nn.Module, "add_module", patched.put, None),
+    (nn.Module, "__init__", patched_modules.module, None),
+    (nn.Module, "_call_impl", patched_modules.call_module, None),
+    (nn.Module, "named_parameters", patched_modules.parameters, None),
+    (nn.Module, "register_parameter", patched_modules.register, None),
+    (nn.Module, "__setattr__", patched_modules.put, None),
+    (nn.Module, "add_module", patched_modules.put, None),
     (Optimizer, "__init__", patched.optimizer, None),
     (LRScheduler, "step", patched.schedule, None),
     (threading.Thread, "run", patched.thread, None),

@@ -12,7 +12,7 @@ from ..patient import Patient
 from ..values import DEAD, Value
 from .common import place
 from .dropped import descendants, dropped
-from .functions import silenced
+from .silenced import silenced
 
 _ENTRIES = {"from_numpy", "tensor", "as_tensor", "asarray", "new_tensor"}
 _REDUCTION = "Expected to have finished reduction"

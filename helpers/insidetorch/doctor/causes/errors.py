@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from ...observe import private_doctor
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..patient import Patient
@@ -13,6 +12,7 @@ from ..stacks import Spot
 from ..values import LIVE, Value
 from .common import in_helper, place, where_lost
 from .keepers import setting_line, storing_line
+from .operators import formula_missing, kernel_missing
 from .versions import in_place_spot
 
 
@@ -151,33 +151,6 @@ def _overlap(patient: Patient, failed: Call) -> Finding:
     )  # fmt: skip
 
 
-def _formula(patient: Patient, failed: Call) -> Finding:
-    found = re.search(r"through (\S+)\.default but no autograd formula", str(patient.error))
-    name = found[1] if found else ""
-    maker, code = _op_call(patient, name), private_doctor.custom_op_code(name)
-    spot = Spot(code, code.co_firstlineno) if code else maker.spot if maker else failed.spot
-    return _finding(
-        "custom_op", spot, (name,),
-        "This operator has no formula for its backward pass.",
-        "Register one: torch.library.register_autograd(name, backward, setup_context=...).",
-    )  # fmt: skip
-
-
-def _op_call(patient: Patient, name: str) -> Call | None:
-    short = name.split(".")[-1]
-    return next((c for c in reversed(patient.history.calls) if short and short in c.name), None)
-
-
-def _backend(patient: Patient, failed: Call) -> Finding:
-    found = re.search(r"'(\w+)' backend", str(patient.error))
-    return _finding(
-        "backend_missing", failed.spot, (),
-        f"{failed.name} has no kernel for {found[1] if found else 'this backend'}.",
-        "Convert the tensor first (dequantize(), to_dense(), .cpu()), or call the operator that is "
-        "made for it. explain_dispatch tells which kernels there are.",
-    )  # fmt: skip
-
-
 def _nothing_to_optimize(patient: Patient, failed: Call) -> Finding:
     asked = [e for e in patient.history.of("parameters") if e.subject() is not None]
     module = asked[-1].subject() if asked else None
@@ -215,8 +188,8 @@ _ERRORS: tuple[tuple[str, Explain], ...] = (
     (r"Inference tensors cannot be saved|Inplace update to inference tensor", _inference),
     (r"view size is not compatible", _view_shape),
     (r"more than one element of the written-to tensor", _overlap),
-    (r"no autograd formula was registered", _formula),
-    (r"Could not run '", _backend),
+    (r"no autograd formula was registered", formula_missing),
+    (r"Could not run '", kernel_missing),
     (r"optimizer got an empty parameter list", _nothing_to_optimize),
     (r"appears to not have been used in the graph", _not_used),
 )

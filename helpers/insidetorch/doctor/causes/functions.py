@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from ...observe.places import place_of
 from ...records import Place
 from ..finding import PROBLEM, Finding
-from ..passes import NONE, Node
+from ..passes import NONE
 from ..patient import Patient
-from ..values import Value
 from .common import place
+from .silenced import leaves_below
 
 _COUNT = r"function (\w+)Backward returned an incorrect number of gradients"
 _ORDER = r"function (\w+)Backward returned a gradient different than None"
@@ -115,31 +115,6 @@ def _none(patient: Patient) -> Iterator[Finding]:
                     "Return its gradient; None is for what is no tensor, or needs none.",
                     weight=73,
                 )  # fmt: skip
-
-
-def leaves_below(node: Node) -> list[Value]:
-    """The leaves that a node leads to."""
-    seen, waiting, found = {id(node)}, [node], []
-    while waiting:
-        one = waiting.pop()
-        if one.leaf is not None:
-            found.append(one.leaf)
-        for below, _ in one.below:
-            if below is not None and id(below) not in seen:
-                seen.add(id(below))
-                waiting.append(below)
-    return found
-
-
-def silenced(patient: Patient) -> set[Value]:
-    """The leaves behind an argument for which a custom backward returns None."""
-    return {
-        leaf
-        for one in patient.history.losses() for node in one.nodes
-        if node.function is not None and node.ran
-        for state, (below, _) in zip(node.went, node.below, strict=False)
-        if state == NONE and below is not None for leaf in leaves_below(below)
-    }  # fmt: skip
 
 
 def _ignored(patient: Patient) -> Iterator[Finding]:

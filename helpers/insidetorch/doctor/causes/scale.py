@@ -17,19 +17,20 @@ _MOST = 8  # groups of passes that are looked at
 
 def short_windows(patient: Patient) -> Iterator[Finding]:
     """A last window of fewer passes, each divided by the number of a full one."""
-    groups = list(islice(_added_up(patient, least=1), _MOST))
-    divided = [(group, _divided(group[0])) for group in groups]
-    full = {by for group, by in divided if by is not None and abs(by - len(group)) < 0.5}
-    for group, by in divided:
-        if by in full and len(group) < by - 0.5 and len({first_line(one) for one in group}) == 1:
-            yield note(
-                "accum_tail", first_line(group[0]),
-                f"The losses of this line are divided by {by:g}, and the last step adds up "
-                f"{len(group)} of them only.",
-                "Divide by the number of passes that the step really has.",
-                weight=31,
-            )  # fmt: skip
-            return
+    groups = [group for group, stepped in _windows(patient) if stepped]
+    full = {by for group in groups[:_MOST] if (by := _divided(group[0])) == len(group)}
+    last = groups[-1] if groups else []
+    by = _divided(last[0]) if last else None
+    one_line = len({first_line(one) for one in last}) == 1
+    unused = any(not stepped for _, stepped in _windows(patient))
+    if by in full and len(last) < by - 0.5 and one_line and not unused:
+        yield note(
+            "accum_tail", first_line(last[0]),
+            f"The losses of this line are divided by {by:g}, and the last step adds up "
+            f"{len(last)} of them only.",
+            "Divide by the number of passes that the step really has.",
+            weight=31,
+        )  # fmt: skip
 
 
 def find(patient: Patient) -> Iterator[Finding]:
@@ -84,23 +85,25 @@ def find(patient: Patient) -> Iterator[Finding]:
         return
 
 
-def _added_up(patient: Patient, *, least: int = 2) -> Iterator[list[Pass]]:
-    """Groups of at least so many passes whose gradients were added up."""
+def _added_up(patient: Patient) -> Iterator[list[Pass]]:
+    """Groups of passes whose gradients were added up."""
+    yield from (group for group, _ in _windows(patient) if len(group) > 1)
+
+
+def _windows(patient: Patient) -> Iterator[tuple[list[Pass], bool]]:
+    """The passes that go into one gradient, and whether a step used it."""
     group: list[Pass] = []
     for kind, one in timeline(patient):
         if kind == "step" and group:
-            if len(group) >= least:
-                yield group
+            yield group, True
             group = []
         elif kind == "pass":
-            if one.added or not group:
-                group.append(one)
-            else:
-                if len(group) >= least:
-                    yield group
-                group = [one]
-    if len(group) >= least:
-        yield group
+            if group and not one.added:
+                yield group, False
+                group = []
+            group.append(one)
+    if group:
+        yield group, False
 
 
 def _counted(patient: Patient, one: Pass):
