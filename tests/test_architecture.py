@@ -30,7 +30,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "draw": ({"records", "eliding", "indexing"}, {"matplotlib"}),
     "doctor": ({"observe", "draw", "records"}, {"torch", "numpy"}),
     "widgets": (
-        {"observe", "draw", "records"},
+        {"doctor", "observe", "draw", "records"},
         {"torch", "ipywidgets", "anywidget", "traitlets"},
     ),
     "learn": (

@@ -15,6 +15,7 @@ _PLACES = {
     "BranchExplorer": "widgets.branch_explorer",
     "Clinic": "learn.clinic_desk",
     "DispatchExplorer": "widgets.dispatch_explorer",
+    "DoctorPanel": "widgets.doctor_panel",
     "ForwardRecorder": "observe.recorder",
     "FusionLab": "widgets.fusion_lab",
     "GraphExplorer": "widgets.graph_explorer",

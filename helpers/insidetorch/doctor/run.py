@@ -93,17 +93,17 @@ class Run:
         """How many backward passes the user's own code has begun."""
         return len(self._examined().history.losses())
 
-    def ways(self, number: int | None = None) -> Diagnosis | None:
+    def ways(self, number: int | None = None, *, of: Finding | None = None) -> Diagnosis | None:
         """The way of the values into one loss, and of its gradient back, line by line.
 
         Args: `number`, of the backward pass, from 1; if it is left out, one that passes the line of
-        the first finding, else the last.
+        the finding `of`, or of the first finding, else the last.
         Returns None for a run without a backward pass. Raises ValueError for a number that is none.
         """
         patient = self._examined()
         passes = patient.history.losses()
         if number is None:
-            return _telling(patient, passes, self._findings)
+            return _telling(patient, passes, self._findings, of)
         if not 1 <= number <= len(passes):
             raise ValueError(
                 f"Backward pass {number} was asked for. The run has {len(passes)}. Give a number "
@@ -178,13 +178,13 @@ class Run:
 
 
 def _telling(
-    patient: Patient, passes: list[Pass], findings: tuple[Finding, ...]
+    patient: Patient, passes: list[Pass], findings: tuple[Finding, ...], of: Finding | None
 ) -> Diagnosis | None:
-    """The ways of the pass that tells most: one that passes the line of the first finding."""
-    samples = patient.history.samples()
-    for one in samples[-_LOOKED_AT:]:
+    """The ways of the pass that tells most: one that passes the line of a finding."""
+    which = findings.index(of) if of in findings else 0
+    for one in patient.history.samples()[-_LOOKED_AT:]:
         found = diagnose(patient, one, findings)
-        if found.findings and found.findings[0].line is not None:
+        if findings and found.findings[which].line is not None:
             return found
     return diagnose(patient, passes[-1], findings) if passes else None
 
