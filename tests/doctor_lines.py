@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from score_cases import INTENT
 
 import insidetorch
-from insidetorch.doctor.finding import Finding
+from insidetorch.doctor.finding import NOTE, Finding
 
 Line = tuple[str, int]  # the name of a file, and the number of a line in it
 
@@ -33,6 +34,8 @@ def findings(fn: Callable[[], dict | None]) -> tuple[Finding, ...]:
         found = run.findings
     failures = [text for text in run.unseen if "could not" in text or "failed" in text]
     assert not failures, failures
+    for one in found:  # only what the user alone can judge is a note
+        assert (one.severity == NOTE) == (one.kind in INTENT), one
     return found
 
 

@@ -7,12 +7,6 @@ from dataclasses import dataclass
 from ..records import Place
 
 PROBLEM, NOTE = "problem", "note"
-INTENT = frozenset(
-    {
-        "zero_grad_missing", "zero_grad_misplaced", "step_order", "accum_scale", "accum_tail",
-        "accum_batchnorm", "scrambled_view", "broadcast",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
