@@ -81,6 +81,22 @@ def test_parameters_that_nobody_asked_for_are_listed_where_nothing_says_who_is_t
     assert "--ask encoder.weight.grad" in said
 
 
+def test_parameters_that_no_stepping_optimizer_holds_are_listed_where_it_was_made_before():
+    body, head = nn.Linear(2, 2), nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(body.parameters(), lr=0.1)
+    with watch() as run:
+        head(body(torch.ones(1, 2))).sum().backward()
+        optimizer.step()
+    assert run.findings == ()
+    (said,) = run.report().unseen
+    assert said.startswith("Not judged: head.weight, head.bias got gradients")
+    with watch(optimizer=optimizer) as told:
+        head(body(torch.ones(1, 2))).sum().backward()
+        optimizer.step()
+    assert [one.kind for one in told.findings] == ["unregistered"]
+    assert told.report().unseen == ()
+
+
 def test_values_that_leave_torch_in_a_model_of_their_own_are_found_without_a_question():
     encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
     with watch() as run:

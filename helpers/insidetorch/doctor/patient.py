@@ -9,7 +9,7 @@ from torch import nn
 
 from .history import Cut, Flow, History
 from .names import Named, Names
-from .passes import NONE, Pass
+from .passes import FINE, NONE, Pass
 from .recorder import Recorder
 from .values import DEAD, Value
 from .wanted import Wanted
@@ -69,6 +69,15 @@ class Patient:
         return self.names.listed(
             v for v in values if v.readers and self.missing(v) and v not in self.asked
         )
+
+    def unheld(self) -> Named:
+        """Parameters with a gradient that no optimizer holds, where none was seen being made."""
+        if self.history.of("optimizer") or not self.history.of("step"):
+            return Named()
+        return self.names.listed(
+            v for v, states in self._accumulated.items()
+            if v.parameter and FINE in states and v not in self.wanted.held
+        )  # fmt: skip
 
     def cuts(self, one: Pass) -> list[Cut]:
         """Where the gradient's way ends in the calls before a pass."""

@@ -12,13 +12,11 @@ from .examine import examine
 from .explanation import Explained
 from .finding import Finding
 from .names import Named
-from .passes import Pass
 from .patient import Patient
 from .recorder import Recorder
 from .report import Report, amount
-from .ways import diagnose
+from .ways import diagnose, telling
 
-_LOOKED_AT = 16  # passes
 _PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
 
 
@@ -75,13 +73,20 @@ class Run:
     def _unjudged(self) -> list[str]:
         """Parameters without a gradient of which nothing says that they should have one."""
         told = {name for one in self._findings for name in one.subject}
-        names = Named(name for name in self._patient.unjudged() if name not in told)
-        if not names:
-            return []
-        return [
-            f"Not judged: {names} got no gradient, and no optimizer says that they should. Ask "
-            f"about one: --ask {names[0]}.grad, or run.explain({names[0]!r})."
-        ]
+        without = Named(name for name in self._patient.unjudged() if name not in told)
+        unheld = Named(name for name in self._patient.unheld() if name not in told)
+        found = []
+        if without:
+            found.append(
+                f"Not judged: {without} got no gradient, and no optimizer says that they should. "
+                f"Ask about one: --ask {without[0]}.grad, or run.explain({without[0]!r})."
+            )
+        if unheld:
+            found.append(
+                f"Not judged: {unheld} got gradients, and no optimizer that made a step here holds "
+                "them. Hand over the optimizer that was made before: watch(optimizer=...)."
+            )
+        return found
 
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
@@ -103,7 +108,7 @@ class Run:
         patient = self._examined()
         passes = patient.history.losses()
         if number is None:
-            return _telling(patient, passes, self._findings, of)
+            return telling(patient, passes, self._findings, of)
         if not 1 <= number <= len(passes):
             raise ValueError(
                 f"Backward pass {number} was asked for. The run has {len(passes)}. Give a number "
@@ -175,18 +180,6 @@ class Run:
         self._asked.pop(question, None)
         self._asked[question] = t
         self._patient = None
-
-
-def _telling(
-    patient: Patient, passes: list[Pass], findings: tuple[Finding, ...], of: Finding | None
-) -> Diagnosis | None:
-    """The ways of the pass that tells most: one that passes the line of a finding."""
-    which = findings.index(of) if of in findings else 0
-    for one in patient.history.samples()[-_LOOKED_AT:]:
-        found = diagnose(patient, one, findings)
-        if findings and found.findings[which].line is not None:
-            return found
-    return diagnose(patient, passes[-1], findings) if passes else None
 
 
 def _threads(n: int) -> str:

@@ -15,6 +15,7 @@ from .patient import Patient
 from .stacks import Spot
 from .values import LEAF, LIVE, Value
 
+_LOOKED_AT = 16  # passes
 _WORST = (NONE, BAD, ZERO, FINE)  # of several parameters the first of these is told
 
 
@@ -42,6 +43,18 @@ def diagnose(patient: Patient, one: Pass, findings: Sequence[Finding]) -> Diagno
         passes.index(one) + 1, len(passes), _unread(patient, flow, one),
         tuple(_found(finding, made) for finding in findings), _first_line(one.error),
     )  # fmt: skip
+
+
+def telling(
+    patient: Patient, passes: list[Pass], findings: tuple[Finding, ...], of: Finding | None
+) -> Diagnosis | None:
+    """The ways of the pass that tells most: one that passes the line of a finding."""
+    which = findings.index(of) if of in findings else 0
+    for one in patient.history.samples()[-_LOOKED_AT:]:
+        found = diagnose(patient, one, findings)
+        if findings and found.findings[which].line is not None:
+            return found
+    return diagnose(patient, passes[-1], findings) if passes else None
 
 
 class _Lines:
