@@ -77,12 +77,16 @@ def _box(
     if graph is None:
         left_out = len(after.graphs) - len(elided(after.graphs)) + 1
         lines = (f"… {left_out:,}", "more") if after.graphs else ("none",)
-        kind, link, say = "free", "", f"After step {after.step}: {total_text(after)}."
+        kind, link, say = (
+            "free",
+            f"rest {after.step}",
+            f"After step {after.step}: {total_text(after)}.",
+        )
         if after.graphs:
             say = f"After step {after.step}: the graphs of {left_out:,} more steps."
     else:
         name = f"step {graph.made}" if graph.made else "before"
-        lines = (name, amount(graph.nbytes), cut(_holder(graph.holds), _room(width)))
+        lines = (name, amount(graph.nbytes), _holder(graph.holds, _room(width)))
         kind, link = "used" if graph.nbytes else "part", f"graph {graph.made}"
         say = f"After step {after.step}, {step_graph_text(graph)}."
     canvas.cell(x, y, width, *lines, kind=kind, height=_HEIGHT, link=link, say=say, at=at)
@@ -92,10 +96,10 @@ def _room(width: float) -> int:
     return int((width - 2) / SMALL_CHAR_WIDTH)
 
 
-def _holder(holds: tuple[GraphHold, ...]) -> str:
-    """Who holds it, in a word: what leads to the graph itself comes first."""
-    first = holds[0]
-    if first.through:
-        return f"in step {first.through}"
+def _holder(holds: tuple[GraphHold, ...], room: int) -> str:
+    """Who holds it, in a word, and how many more do; what leads to the graph itself comes first."""
+    first, others = holds[0], sum(not hold.through for hold in holds[1:])
     words = {"cycle": "a cycle", "hidden": "unseen", "history": "output history"}
-    return words.get(first.kind, first.path)
+    word = f"in step {first.through}" if first.through else words.get(first.kind, first.path)
+    more = f" +{others}" if others else ""
+    return cut(word, room - len(more)) + more

@@ -18,7 +18,7 @@ _WHO = {
     "generator": "`{path}` of the generator `{function}`, which waits",
     "history": "the output history ({path})",
     "widget": "a widget that was not closed ({path})",
-    "cycle": "a cycle of a leaf, its .grad and the graph of that, which the collector cannot end",
+    "cycle": "a cycle of a leaf, its .grad and the graph of that",
     "hidden": "something that Python cannot look into",
 }
 _MOST_NAMED = 3

@@ -43,7 +43,8 @@ class StepGraph:
     which are held from outside, and to which no other root of this step leads; 0 where newer graphs
     alone keep the nodes. `nbytes` are those of the storages that saved tensors read, each counted
     once, at the first step that keeps it, without those of leaves and of inputs. `freed` counts
-    saved tensors that a backward pass has freed. `holds` has at least one entry.
+    saved tensors that a backward pass has freed. `holds` has at least one entry, those of roots
+    first, and of the items of one container the first only.
     """
 
     made: int

@@ -8,7 +8,8 @@ from html import escape
 import ipywidgets
 
 from ..observe.graph_memory import graph_memory
-from ..observe.graph_memory_presets import LOOPS, loop_memory, source_of
+from ..observe.graph_memory_presets import LOOPS, source_of
+from ..observe.loop_memory import loop_memory
 from ..records import GraphsOverSteps
 from .explorer import Explorer
 from .show import Picture, picture_of
@@ -43,23 +44,23 @@ class GraphMemory(Explorer):
                 "Choose a number in between, or ask `graph_memory`."
             )
         self._asked = step, names, inputs
-        self.loop = ipywidgets.Dropdown(
-            description="loop", options=[] if step else list(LOOPS), layout={"width": "380px"}
-        )
         self.steps = ipywidgets.IntSlider(
             description="steps", value=steps, min=1, max=MOST_STEPS, continuous_update=False
         )
         self.again = ipywidgets.Button(description="Run again", icon="refresh")
-        self.source = ipywidgets.HTML()
+        controls, code = [self.steps, self.again], []
+        if step is None:
+            self.loop = ipywidgets.Dropdown(
+                description="loop", options=list(LOOPS), layout={"width": "380px"}
+            )
+            self.source = ipywidgets.HTML()
+            controls, code = [self.loop, *controls], [self.source]
         self.memory = self._run()
-        controls = [self.steps, self.again] if step else [self.loop, self.steps, self.again]
         super().__init__(
-            ipywidgets.HBox(controls, layout={"flex_flow": "row wrap"}),
-            *([] if step else [self.source]),
-            watch=(),
+            ipywidgets.HBox(controls, layout={"flex_flow": "row wrap"}), *code, watch=()
         )
-        self.loop.observe(self.run, "value")
-        self.steps.observe(self.run, "value")
+        for control in controls[:-1]:
+            control.observe(self.run, "value")
         self.again.on_click(self.run)
 
     def run(self, _change: object = None) -> None:
