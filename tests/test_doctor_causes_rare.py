@@ -162,7 +162,16 @@ def relu_in_place_of_a_second_name():
     return locals()
 
 
+def second_derivative_of_a_linear_layer():
+    w, x = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    y = (w * x).sum()  # here
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    torch.autograd.grad(slope.sum(), x, materialize_grads=True)
+    return locals()
+
+
 BUGS = {
+    second_derivative_of_a_linear_layer: "linear_second",
     best_state_loaded_back: "storage_shared",
     old_weights_copied_back: "storage_shared",
     log_of_zero_straight_into_a_mean: "nan_edge",

@@ -9,7 +9,7 @@ from torch.nn.utils import parametrize
 
 from ..calls import Call
 from ..finding import PROBLEM, Finding
-from ..passes import ZERO
+from ..passes import NONE, ZERO
 from ..patient import Patient
 from ..values import Value
 from .common import first_line, in_frame_of, place
@@ -151,7 +151,7 @@ def linear_twice(patient: Patient) -> Iterator[Finding]:
         if (one.accumulate and one.error is None) or not inner:
             continue
         raised = one.error is not None and "does not require grad" in str(one.error)
-        if not raised and (not one.results or set(one.results) != {ZERO}):
+        if not raised and (not one.results or not set(one.results) <= {ZERO, NONE}):
             continue
         first = inner[0].note["pass"]
         calls = sorted(patient.history.flow(first).calls, key=lambda call: call.number)
