@@ -14,6 +14,7 @@ print("loss", loss.item())
 """
 MODULE = "def cut(t):\n    return t.detach()\n"
 LEAK = "import torch\nkept = [torch.ones(1, requires_grad=True) * 2]\n"
+CUT = "import torch\nw = torch.ones(2, requires_grad=True)\nloss = w.detach().sum()\n"
 TOML = """\
 [[kind]]
 name = "detach"
@@ -42,6 +43,12 @@ id = "902"
 symptom = "Memory grows."
 look = "graph_holders(case.names)"
 others = ["detach", "frozen", "broadcast"]
+
+[[case]]
+id = "904"
+symptom = "w.grad is None."
+look = "show(graph_of(case.loss))"
+others = ["graph_leak", "frozen", "broadcast"]
 """
 RECORD = {
     "cause": "It cuts the graph.",
@@ -63,6 +70,13 @@ RECORDS = [
         "culprit": {"file": "main.py", "line": 2, "text": LEAK.splitlines()[1]},
         "also_accepted": [],
     },
+    {
+        **RECORD,
+        "id": "904",
+        "cause_kind": "detach",
+        "culprit": {"file": "main.py", "line": 3, "text": CUT.splitlines()[2]},
+        "also_accepted": [],
+    },
     {**RECORD, "id": "903", "cause_kind": "healthy", "culprit": None, "also_accepted": []},
 ]
 FILES = {
@@ -71,6 +85,8 @@ FILES = {
     "901/fixed/main.py": SCRIPT,
     "901/fixed/mod_901_cut.py": "def cut(t):\n    return t\n",
     "902/main.py": LEAK,
+    "904/main.py": CUT,
+    "904/fixed/main.py": CUT.replace(".detach()", ""),
     "902/fixed/main.py": LEAK.replace(" * 2]", ".detach()]"),
 }
 

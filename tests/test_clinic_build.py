@@ -1,4 +1,4 @@
-"""The clinic's build: copies that are exact, answers that are hidden, nothing of the learner lost."""
+"""The clinic's build: exact copies, hidden answers, nothing of the learner lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def course(tmp_path: Path) -> Path:
 def test_the_scripts_are_copied_byte_for_byte_and_no_repair_with_them(course):
     clinic = course / "notebooks" / "clinic"
     copies = {path.relative_to(clinic).as_posix() for path in clinic.rglob("*.py")}
-    assert copies == {"901/main.py", "901/mod_901_cut.py", "902/main.py"}
+    assert copies == {"901/main.py", "901/mod_901_cut.py", "902/main.py", "904/main.py"}
     for name in copies:
         assert (clinic / name).read_bytes() == (course / "tests" / "cases" / name).read_bytes()
 
@@ -41,8 +41,10 @@ def test_no_answer_can_be_read_in_what_the_build_writes(course):
 def test_building_twice_gives_the_same_bytes_and_no_backup(course):
     files = [*(course / "notebooks").rglob("*.py"), *(course / "exercises").rglob("*.json")]
     before = [path.read_bytes() for path in files]
-    assert build_clinic(course) == "notebooks/clinic: built; 2 cases"
-    assert [path.read_bytes() for path in files] == before and not (course / ".insidetorch").exists()
+    assert build_clinic(course) == "notebooks/clinic: built; 3 cases"
+    assert [path.read_bytes() for path in files] == before and not (
+        course / ".insidetorch"
+    ).exists()
     assert check_clinic(course) == []
 
 
@@ -94,9 +96,9 @@ def test_a_case_that_cannot_be_asked_is_refused_and_nothing_written(tmp_path, ol
 
 
 def test_a_case_that_stands_there_twice_is_refused(tmp_path):
-    first = TOML[TOML.index("[[case]]") :].partition('[[case]]\nid = "902"')[0]
-    root = make_course(tmp_path, toml=TOML + "\n" + first)
-    with pytest.raises(CourseError, match="case 901 .* it stands there twice"):
+    second = TOML[TOML.index('[[case]]\nid = "902"') : TOML.index('[[case]]\nid = "904"')]
+    root = make_course(tmp_path, toml=TOML + "\n" + second)
+    with pytest.raises(CourseError, match=r"case 902 .* it stands there twice"):
         build_clinic(root)
 
 
@@ -106,7 +108,7 @@ def test_the_course_builds_and_checks_the_clinic_before_there_is_a_lesson(tmp_pa
     assert "notebooks/clinic/901/main.py is missing." in capsys.readouterr().out
     assert build_main([], root=root) == 0
     assert build_main(["--check"], root=root) == 0
-    assert "notebooks/clinic: built; 2 cases" in capsys.readouterr().out
+    assert "notebooks/clinic: built; 3 cases" in capsys.readouterr().out
 
 
 def test_the_build_tells_a_broken_source_instead_of_a_traceback(tmp_path, capsys):

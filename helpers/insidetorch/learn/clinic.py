@@ -12,6 +12,8 @@ from .progress import keep, remembered
 from .script_run import ScriptRun, run_script
 from .verdict import OTHER_CAUSE, OTHER_LINE, RIGHT, SHOWN, USEFUL_LINE, Verdict, hinted, told
 
+QUESTION = "Which line is it, and why? Where a line is missing, name the one before it."
+
 
 class Case:
     """A script with a bug, made from a public report.
@@ -137,7 +139,7 @@ class Case:
         for name, text in self.files.items():
             lines += ["", name]
             lines += [f"{n:3}  {line}".rstrip() for n, line in enumerate(text.splitlines(), 1)]
-        lines += ["", "Which line is it, and why?"]
+        lines += ["", QUESTION]
         width = max(map(len, self.kinds))
         lines += [f"  {kind:{width}}  {sentence}" for kind, sentence in self.kinds.items()]
         return "\n".join(lines)

@@ -11,12 +11,13 @@ import ipywidgets
 from ..draw.code import code_svg
 from ..widgets.explorer import Explorer
 from ..widgets.show import Picture
-from .clinic import clinic_case
+from .clinic import QUESTION, clinic_case
 from .clinic_apart import shown_apart
 from .clinic_data import clinic_data
 from .verdict import Verdict
 
 _MARKS = {"": "○", "not yet": "✗", "shown": "✗", "right": "✓"}
+_NO_LINE = "choose a line …"
 _TRIES_BEFORE_THE_ANSWER = 2
 
 
@@ -60,7 +61,9 @@ class Clinic(Explorer):
             ipywidgets.HBox([self.run, self.look, self.answer, self.show], layout=row),
             watch=(self.line,),
         )
-        self.children = (*self.children, self.details)
+        # What is said stands between the code and the controls that ask for it.
+        case, symptom, *asking, view = self.children
+        self.children = (case, symptom, view, *asking, self.details)
         self.choose.observe(self._on_case, "value")
         self.file.observe(self._on_file, "value")
         self.draw.on_click(self._on_draw)
@@ -90,15 +93,15 @@ class Clinic(Explorer):
         self.file.layout.display = "" if len(case.files) > 1 else "none"
         self.cause.options = [(sentence, kind) for kind, sentence in case.kinds.items()]
         self.cause.value = None
-        self._said, self.details.value = "Which line is it, and why?", ""
+        self._said, self.details.value = QUESTION, ""
         self._offer_lines()
         self._mark_cases()
 
     def _offer_lines(self) -> None:
         lines = self.case.files[self.file.value].splitlines()
         named = [(f"{n}: {text.strip()}", n) for n, text in enumerate(lines, 1) if text.strip()]
-        self.line.options = [("choose a line …", None), *named]
-        self.line.value = None
+        self.line.options = [(_NO_LINE, 0), *named]
+        self.line.value = 0
 
     def _mark_cases(self) -> None:
         """Marks of all cases, their count, and whether the answer may be shown."""
@@ -158,7 +161,7 @@ class Clinic(Explorer):
             self._running.release()
 
     def _on_answer(self, _button: object) -> None:
-        if self.line.value is None or self.cause.value is None:
+        if not self.line.value or self.cause.value is None:
             self._say("Choose a line and a cause first.")
             return
         self._tell(lambda: self.case.answer(self.file.value, self.line.value, self.cause.value))

@@ -55,24 +55,30 @@ def _python_state() -> Iterator[None]:
 @contextmanager
 def _torch_state() -> Iterator[None]:
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    only_warn = torch.is_deterministic_algorithms_warn_only_enabled()
+    deterministic = _deterministic()
     torch.set_default_dtype(torch.float32)
     try:
+        # Leaving inference mode switches recording on as well, and both are undone at the end.
         with torch.random.fork_rng(devices=[]), torch.inference_mode(False):
-            with torch.set_grad_enabled(True):
-                yield
+            yield
     finally:
         torch.set_default_dtype(dtype)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic, warn_only=only_warn)
+        if _deterministic() != deterministic:  # setting them imports a compiler
+            torch.use_deterministic_algorithms(deterministic[0], warn_only=deterministic[1])
+
+
+def _deterministic() -> tuple[bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
 
 
 @contextmanager
 def _no_garbage_collected() -> Iterator[None]:
     collects = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield

@@ -34,7 +34,7 @@ class ScriptRun:
 
     def __repr__(self) -> str:
         lines = [self.printed.rstrip()] if self.printed.strip() else []
-        lines += [f"warning: {text.partition(chr(10))[0]}" for text in self.warnings]
+        lines += [f"warning: {_first_sentence(text)}" for text in self.warnings]
         if self.error is not None:
             for frame in traceback.extract_tb(self.error.__traceback__):
                 lines.append(f"{Path(frame.filename).name}, line {frame.lineno}: {frame.line}")
@@ -89,3 +89,8 @@ def _lines_of(folder: Path, whole: TracebackType | None) -> TracebackType | None
     for place in reversed(own):
         kept = TracebackType(kept, place.tb_frame, place.tb_lasti, place.tb_lineno)
     return kept
+
+
+def _first_sentence(warning: str) -> str:
+    """A warning without the place in torch's sources that it ends with."""
+    return warning.partition(" (Triggered internally")[0].partition("\n")[0]

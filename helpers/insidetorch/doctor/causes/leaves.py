@@ -13,6 +13,7 @@ from ..passes import NONE, ZERO
 from ..patient import Patient
 from ..values import Value
 from .common import first_line, in_frame_of, place
+from .keepers import keeping_line
 from .modules import construction, made_module
 
 
@@ -32,9 +33,11 @@ def non_leaves(patient: Patient) -> Iterator[Finding]:
             in_frame_of(maker.stack, stack) if stack else maker.stack[-1] if maker.stack else None
         )
         name = patient.names.listed([value])
+        kept = keeping_line(patient, t)
+        where = f"kept here and made elsewhere ({place(spot)})" if kept else "made here"
         yield Finding(
-            "non_leaf", PROBLEM, place(spot), name,
-            f"{name} is the result of a computation, made here: .grad is kept for leaves only.",
+            "non_leaf", PROBLEM, kept or place(spot), name,
+            f"{name} is the result of a computation, {where}: .grad is kept for leaves only.",
             "Keep the leaf under a name of its own and read its .grad, or call .retain_grad() on "
             "the result.",
             weight=62,
