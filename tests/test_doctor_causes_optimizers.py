@@ -176,11 +176,17 @@ def test_the_line_that_parts_the_optimizer_from_the_model_is_named(bug, kind, su
 
 HEALTHY = [
     layers_in_a_module_list, buffer_as_a_constant, second_model_with_its_own_optimizer,
-    head_that_alone_is_trained, weight_that_is_replaced_before, optimizer_of_the_new_model,
-    head_that_is_added_to_the_optimizer,
+    weight_that_is_replaced_before, optimizer_of_the_new_model, head_that_is_added_to_the_optimizer,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("healthy", HEALTHY)
 def test_an_optimizer_of_what_is_meant_to_be_trained_is_not_told(healthy):
     assert told(healthy) == []
+
+
+def test_a_part_that_is_left_out_is_a_note():
+    (found,) = findings(head_that_alone_is_trained)
+    assert (found.kind, found.severity) == ("unregistered", "note")
+    assert found.subject == ("body.weight", "body.bias")
+    assert "requires_grad_(False)" in found.fix

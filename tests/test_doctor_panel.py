@@ -30,7 +30,7 @@ def test_the_panel_shows_the_pass_of_the_first_finding():
     statement = panel.run.findings[0].place.statement
     assert statement in panel.view.svg
     assert panel.view.svg.count(">CUT: detach<") == 1
-    assert "The gradient's way is cut in 1 line" in panel.view.status
+    assert "The gradient's way ends in 1 line" in panel.view.status
 
 
 def test_each_finding_leads_to_its_pass_and_its_words():
@@ -103,7 +103,7 @@ def test_a_run_that_was_watched_is_shown_without_another():
     with insidetorch.watch(layer) as run:
         layer(torch.ones(1, 2)).sum().backward()
     panel = DoctorPanel(run)
-    assert panel.again.disabled and "2 of 2 leaves got a gradient" in panel.view.status
+    assert panel.again.disabled and "2 of 2 trained tensors got a gradient" in panel.view.status
 
 
 def test_a_step_without_a_backward_pass_is_told_in_a_sentence():

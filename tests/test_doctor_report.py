@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
 
 import insidetorch
+from insidetorch.doctor import lasting
 
 watch = insidetorch.watch
 
@@ -156,3 +160,66 @@ def test_the_repair_of_a_function_without_a_derivative_fits_the_function(cut, re
     (finding,) = run.findings
     assert finding.kind == "non_diff_op"
     assert repair in finding.fix
+
+
+def trained_in_a_function():
+    encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
+    optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    for x in torch.randn(3, 4, 2):
+        optimizer.zero_grad()
+        head(encoder(x).detach()).sum().backward()
+        optimizer.step()
+
+
+def test_a_model_that_is_gone_when_its_function_ends_is_told_all_the_same():
+    with watch() as run:
+        trained_in_a_function()
+    (finding,) = run.findings
+    assert finding.kind == "detach" and finding.subject == ("Linear.weight", "Linear.bias")
+    assert run.explain("Linear.bias").sentence
+
+
+def test_what_is_kept_for_the_report_is_bounded(monkeypatch):
+    monkeypatch.setattr(lasting, "MOST_BYTES", 100)
+    kept, modules = lasting.Lasting(), [nn.Linear(2, 2) for _ in range(8)]
+    gone = [weakref.ref(module) for module in modules]
+    for module in modules:
+        kept.keep(module)
+    del module, modules
+    gc.collect()
+    assert [ref() is None for ref in gone] == [True] * 4 + [False] * 4
+
+
+def test_a_question_may_name_the_end_of_a_name_and_is_told_what_it_could_name():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    with watch() as run:
+        model(torch.ones(1, 2)).sum().backward()
+    assert run.explain("model.1.bias").name == "model.1.bias"
+    with pytest.raises(NameError, match=r"These can be asked about: .*model\.0\.weight"):
+        run.explain("encoder.weight")
+    with pytest.raises(ValueError, match="A NoneType was asked about"):
+        run.explain(None)
+
+
+def test_a_pass_that_raised_is_told_in_an_answer():
+    layer = nn.Linear(2, 1)
+    with pytest.raises(RuntimeError, match="inplace"), watch(layer) as run:
+        y = layer(torch.ones(1, 2)).exp()
+        y.add_(1)
+        y.sum().backward()
+    said = "layer.weight got no gradient: the last backward pass ended with an error."
+    assert run.explain("weight").sentence == said
+
+
+def test_nothing_is_called_unused_where_calls_are_forgotten():
+    encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
+    parameters = [*encoder.parameters(), *head.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
+    with watch(most=8, optimizer=optimizer) as run:
+        features = encoder(torch.ones(1, 2)).detach()
+        for _ in range(8):
+            optimizer.zero_grad()
+            head(features).sum().backward()
+            optimizer.step()
+    assert run.recorder.forgotten
+    assert run.findings == ()

@@ -97,8 +97,8 @@ def test_picture_and_text_tell_the_same(ways):
     drawn = "".join(ET.fromstring(svg).itertext())
     for line in ways.lines:
         assert line.place.statement in drawn and line.place.statement in text
-    assert drawn.count("CUT: detach") == 1 == text.count("CUT (detach)")
-    assert "2 of 8 leaves" not in drawn and "4 of 8 leaves got a gradient" in drawn
+    assert drawn.count("CUT: detach") == 1 == text.count("ENDS HERE (detach)")
+    assert "4 of 8 trained tensors got a gradient" in drawn
     assert "model.spare.weight" in drawn and "model.spare.weight" in text
 
 

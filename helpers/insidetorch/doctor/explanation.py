@@ -62,6 +62,8 @@ def _sentence(patient: Patient, value, t: torch.Tensor, name: str) -> str:
             f"{name} is the result of a computation: its .grad is not kept. Call its "
             "retain_grad() before backward() to keep it."
         )
+    if passes[-1].error is not None and value not in passes[-1].leaves:
+        return f"{name} got no gradient: the last backward pass ended with an error."
     states = [one.leaves.get(value, NONE) for one in passes]
     counts = {state: states.count(state) for state in _STATES if state in states}
     if len(counts) == 1:

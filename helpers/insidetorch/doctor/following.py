@@ -43,6 +43,7 @@ class Following(TorchFunctionMode):
         super().__init__()
         self.here = Here()
         self.threads = 0  # other threads that were followed
+        self.unfollowed = 0  # functions that ran unseen
         self.stopped = False
         _all.add(self)
 
@@ -87,6 +88,7 @@ class Following(TorchFunctionMode):
         if not self.here.active or self.here.outside:  # torch has put it aside already
             yield
             return
+        self.unfollowed += 1
         self.__exit__(None, None, None)
         try:
             yield

@@ -166,6 +166,7 @@ def made_optimizer(recorder: Recorder, optimizer: Optimizer) -> None:
     """An optimizer was made: what does it hold?"""
     held = [recorder.values.of(p) for g in optimizer.param_groups for p in g["params"]]
     recorder.event("optimizer", weakref.ref(optimizer), stack=stack_here(), held=held)
+    recorder.guarded(recorder.lasting.keep, optimizer)
 
 
 def stepped(recorder: Recorder, optimizer: Optimizer) -> None:

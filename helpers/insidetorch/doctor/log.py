@@ -29,6 +29,7 @@ class Log:
         self.history: list[Pass] = []
         self.failures: dict[str, None] = {}  # what the recorder itself has failed at
         self.forgotten = 0
+        self.forgotten_until = 0  # the number of the last call that is forgotten
         self.number = 0
         self._order = 0
         self._most = most
@@ -65,7 +66,7 @@ class Log:
         """Drop the oldest calls, and what they alone refer to."""
         gone, self.calls = self.calls[:count], self.calls[count:]
         self.forgotten += count
-        last = gone[-1].number
+        last = self.forgotten_until = gone[-1].number
         for call in gone:
             call.inputs = call.standing = call.outputs = call.made = call.changed = ()
             call.note = {}

@@ -34,6 +34,7 @@ class Names:
         model: nn.Module | None = None,
     ) -> None:
         self._names: dict[int, str] = {}
+        self._named: list[tuple[torch.Tensor, str]] = []
         self.modules: dict[int, str] = {}
         self.roots: list[nn.Module] = []
         for name, one in list(namespace.items()):
@@ -50,11 +51,16 @@ class Names:
         for event in history.of("register"):
             t, module = event.subject.tensor, event.note["module"]()
             if t is not None and module is not None:
-                self._names.setdefault(id(t), f"{type(module).__name__}.{event.note['name']}")
+                self._call(t, f"{type(module).__name__}.{event.note['name']}")
+
+    def _call(self, t: torch.Tensor, name: str) -> None:
+        if id(t) not in self._names:
+            self._names[id(t)] = name
+            self._named.append((t, name))
 
     def _add(self, name: str, one: object, depth: int = 0) -> None:
         if isinstance(one, torch.Tensor):
-            self._names.setdefault(id(one), name)
+            self._call(one, name)
         elif isinstance(one, nn.Module):
             if id(one) in self.modules:
                 return
@@ -63,7 +69,7 @@ class Names:
                 self.modules.setdefault(id(part), f"{name}.{path}" if path else name)
             named = one.named_parameters(remove_duplicate=False), one.named_buffers()
             for path, t in chain(*named):
-                self._names.setdefault(id(t), f"{name}.{path}" if name else path)
+                self._call(t, f"{name}.{path}" if name else path)
         elif depth < _DEEPEST:
             for place, part in _parts(one):
                 self._add(f"{name}[{place}]", part, depth + 1)
@@ -77,10 +83,10 @@ class Names:
 
     def _name_parts(self, name: str, one: object, depth: int = 0) -> None:
         if isinstance(one, torch.Tensor):
-            self._names.setdefault(id(one), name)
+            self._call(one, name)
         elif isinstance(one, nn.Module):
             for path, t in chain(one.named_parameters(), one.named_buffers()):
-                self._names.setdefault(id(t), f"{name}.{path}")
+                self._call(t, f"{name}.{path}")
         elif depth < _DEEPEST:
             for place, part in _parts(one):
                 self._name_parts(f"{name}[{place}]", part, depth + 1)
@@ -92,6 +98,10 @@ class Names:
             return self._names[id(t)]
         kind = "parameter" if isinstance(t, nn.Parameter) else "tensor"
         return f"a {kind} of shape {tuple(value.shape)}"
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The tensors of models that live, by their names."""
+        return {name: t for t, name in self._named}
 
     def of_module(self, module: nn.Module) -> str:
         """The name of a module and its class: net.2 (Sigmoid)."""

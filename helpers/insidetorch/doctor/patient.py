@@ -49,6 +49,18 @@ class Patient:
         self._accumulated = self.history.reached(accumulated=True)
         self._cuts: dict[Pass, list[Cut]] = {}
 
+    @property
+    def gaps(self) -> bool:
+        """Did calls go unseen, or are some forgotten, so that "never used" cannot be said?"""
+        return bool(self.recorder.forgotten or self.recorder.unfollowed)
+
+    def only_evaluated(self, leaf: Value) -> bool:
+        """Did the model of a leaf never run in training mode, being left alone on purpose?"""
+        t = leaf.tensor
+        ran = [m for m in (ref() for ref in self.recorder.roots.values()) if m is not None]
+        owners = [m for m in ran if any(p is t for p in m.parameters())]
+        return bool(owners) and all(id(m) not in self.recorder.in_training for m in owners)
+
     def missing(self, leaf: Value) -> bool:
         """Did no pass bring a gradient to a leaf, where an optimizer would look for it?"""
         reached = self._accumulated if leaf in self.wanted.held else self._reached

@@ -12,6 +12,7 @@ from .calls import Call
 from .escapes import Escapes
 from .following import Following
 from .functions import HANDLED, Kind, kind_of
+from .lasting import Lasting
 from .log import MOST_CALLS, Log
 from .looks import LOOKED_AT
 from .stacks import stack_here, torch_frame
@@ -23,7 +24,7 @@ class Recorder(Following, Log):
     """Remembers, while it is entered, each call of torch, and changes none.
 
     Args: `most`, how many calls are kept: when there are more, the older half is forgotten.
-    It keeps no tensor alive.
+    It keeps no tensor alive but the leaves, which a report is about.
     """
 
     def __init__(self, *, most: int = MOST_CALLS) -> None:
@@ -38,6 +39,8 @@ class Recorder(Following, Log):
         self.summed: dict[type, tuple] = {}  # what size one returned, and what was wanted
         self.spoiled: dict[type, Call | None] = {}  # whose backward wrote to what it was given
         self.ignored: set[type] = set()  # those whose backward does not use what it is given
+        self.lasting = Lasting()
+        self.in_training: set[int] = set()  # of these modules, those that ran in training mode
         self.passes = 0
         self.steps = 0  # of optimizers
         self._kinds: dict[object, Kind] = {}
@@ -153,7 +156,15 @@ class Recorder(Following, Log):
         running = self.here.modules
         running.append(weakref.ref(module))
         if len(running) == 1:
-            self.roots.setdefault(id(module), running[0])
+            self._root(module, running[0])
+
+    def _root(self, module: torch.nn.Module, reference: weakref.ref) -> None:
+        if module.training:
+            self.in_training.add(id(module))
+        known = self.roots.get(id(module))
+        if known is None or known() is not module:
+            self.roots[id(module)] = reference
+            self.guarded(self.lasting.keep, module)
 
     def leave(self, module: torch.nn.Module) -> None:
         """A module's forward has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 
 import torch
@@ -11,13 +10,13 @@ from ..records import Diagnosis
 from .examine import examine
 from .explanation import Explained
 from .finding import Finding
-from .names import Named
+from .history import History
+from .names import Named, Names
 from .patient import Patient
+from .questions import tensor_asked
 from .recorder import Recorder
 from .report import Report, amount
 from .ways import diagnose, telling
-
-_PARTS = {"grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "data_ptr"}
 
 
 class Run:
@@ -58,6 +57,8 @@ class Run:
         found = []
         if self.compiled:
             found.append("torch.compile was left out: compiled functions ran as they are written.")
+        if self.recorder.unfollowed:
+            found.append("Compiled functions ran unseen: no part is told to be unused.")
         if self.recorder.forgotten:
             found.append(
                 f"The first {self.recorder.forgotten:,} calls are forgotten: see --max-ops."
@@ -128,9 +129,16 @@ class Run:
         """
         if isinstance(what, torch.Tensor):
             self._ask("this tensor.grad", what)
-        else:
+        elif isinstance(what, str):
             self.ask(what)
+        else:
+            raise ValueError(
+                f"A {type(what).__name__} was asked about. Give a tensor, or the name of one."
+            )
         return self._explained(list(self._asked.values())[-1])
+
+    def __repr__(self) -> str:
+        return f"<a run that was watched. {self.report().headline}>"
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -147,34 +155,14 @@ class Run:
     def ask(self, question: str, names: Mapping[str, object] | None = None) -> None:
         """Ask about a tensor by an expression, such as "encoder.weight.grad".
 
-        Raises ValueError where it leads to no tensor; whatever evaluating it raises.
+        A tensor of a model may be named by the end of its name. Raises ValueError where the
+        question leads to no tensor; whatever evaluating it raises.
         """
         names = self.namespace if names is None else names
-        found = self._parameters(names).get(question.strip().removesuffix(".grad"))
-        if found is None:
-            try:
-                tree = _tensor_part(ast.parse(question.strip(), mode="eval").body)
-            except SyntaxError:
-                raise ValueError(
-                    f"{question!r} is no Python expression. Ask about a tensor of the program, "
-                    "such as model[0].weight.grad."
-                ) from None
-            found = eval(compile(ast.Expression(tree), "<question>", "eval"), dict(names))
-        if not isinstance(found, torch.Tensor):
-            raise ValueError(
-                f"{question!r} is a {type(found).__name__}, no tensor. Ask about a tensor, such as "
-                "a parameter of it."
-            )
-        self._ask(question, found)
-
-    def _parameters(self, names: Mapping[str, object]) -> dict[str, torch.Tensor]:
-        """The parameters that can be asked about, by the names that a report calls them."""
-        modules = {n: one for n, one in names.items() if isinstance(one, torch.nn.Module)}
-        found = {
-            f"{name}.{path}": p
-            for name, module in modules.items() for path, p in module.named_parameters()
-        }  # fmt: skip
-        return found | (dict(self.model.named_parameters()) if self.model is not None else {})
+        known = Names(History(self.recorder), names, self.model).tensors()
+        if self.model is not None:
+            known |= dict(self.model.named_parameters())
+        self._ask(question, tensor_asked(question, names, known))
 
     def _ask(self, question: str, t: torch.Tensor) -> None:
         self._asked.pop(question, None)
@@ -184,13 +172,3 @@ class Run:
 
 def _threads(n: int) -> str:
     return "Another thread was followed too." if n == 1 else f"{n} other threads were followed too."
-
-
-def _tensor_part(tree: ast.expr) -> ast.expr:
-    """The part of a question that is the tensor: `w` of `w.grad[0]`."""
-    inner = tree
-    while isinstance(inner, (ast.Subscript, ast.Attribute, ast.Call)):
-        if isinstance(inner, ast.Attribute) and inner.attr in _PARTS:
-            return inner.value
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-    return tree

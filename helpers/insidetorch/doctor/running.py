@@ -85,6 +85,10 @@ def _failed(recorder: Recorder, made: Pass, watch: Watch, roots: tuple) -> None:
 def _end(recorder: Recorder, made: Pass, watch: Watch, roots: tuple, result: object) -> None:
     tensors = _tensors(roots)
     _judge(made, watch, tensors, result)
+    for value in made.leaves:
+        t = value.tensor
+        if t is not None:
+            recorder.lasting.keep(t)
     if not made.accumulate:
         wanted = tuple(t for t in (v.tensor for v in made.inputs) if t is not None)
         standing = tuple(standing_of(t) for t in (*tensors, *wanted))

@@ -50,7 +50,8 @@ def telling(
 ) -> Diagnosis | None:
     """The ways of the pass that tells most: one that passes the line of a finding."""
     which = findings.index(of) if of in findings else 0
-    for one in patient.history.samples()[-_LOOKED_AT:]:
+    samples = patient.history.samples()[-_LOOKED_AT:]
+    for one in sorted(samples, key=lambda one: one.error is None):
         found = diagnose(patient, one, findings)
         if findings and found.findings[which].line is not None:
             return found

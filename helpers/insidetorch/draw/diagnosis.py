@@ -36,8 +36,10 @@ def diagnosis_svg(one: Diagnosis, *, live: bool = False, chosen: int | None = No
     tops = [_TOP + sum(heights[:k]) + _GAP * k for k in range(len(rows))]
     down, up = lanes_of(shown.values), lanes_of(shown.gradients)
     left = MARGIN + _LANE * (max(down.values(), default=0) + 2)
-    for number, said in enumerate(wrapped(diagnosis_sentence(one))[:2]):
-        canvas.text(MARGIN, 16 + 15 * number, said, kind="h")
+    said = wrapped(diagnosis_sentence(one))
+    for number, text in enumerate(said[:2]):
+        more = " …" if number == 1 and len(said) > 2 else ""
+        canvas.text(MARGIN, 16 + 15 * number, text + more, kind="h")
     canvas.text(left, _TOP - 6, "values go down", kind="s")
     canvas.text(left + _BOX, _TOP - 6, "the gradient comes up", kind="s r")
     for (a, b), lane in down.items():
@@ -81,7 +83,9 @@ def _row(
     number: int, *, marked: bool,
 ) -> None:  # fmt: skip
     x, y, height = box
-    mark = f"CUT: {line.cut}" if line is not None and line.cut else ""
+    mark = ""
+    if line is not None and line.cut:
+        mark = f"CUT: {line.cut}" if marked else f"ends here: {line.cut}"
     say = "; ".join(texts) + (f". {mark}" if mark else "")
     canvas.cell(
         x, y, _BOX, kind=_kind(line, marked=marked), height=height, link=f"line {number}",
@@ -91,7 +95,7 @@ def _row(
     first, *small = texts
     canvas.text(x + 6, y + 15, cut(first, int((room - 12) / CHAR_WIDTH)))
     if mark:
-        canvas.text(x + _BOX - 6, y + 15, mark, kind="w r")
+        canvas.text(x + _BOX - 6, y + 15, mark, kind="w r" if marked else "r")
     for k, text in enumerate(small, 1):
         longest = int((_BOX - 12) / SMALL_CHAR_WIDTH)
         canvas.text(x + 6, y + 15 + _SMALL * k, cut(text, longest), kind="s")
@@ -100,7 +104,7 @@ def _row(
 def _kind(line: PathLine | None, *, marked: bool) -> str:
     if line is None:
         return "free"
-    if line.cut or marked:
+    if marked:
         return "bad"
     return {"fine": "used", "zero": "part", "not finite": "bad", "none": "free"}[line.gradient]
 
@@ -108,6 +112,7 @@ def _kind(line: PathLine | None, *, marked: bool) -> str:
 def _below(one: Diagnosis, chosen: int | None) -> list[str]:
     """What stands below the lines: leaves that nothing read, and the finding that is told."""
     told: list[str] = []
+    told.append("Solid: a gradient came back. Dotted: none. Dashed and orange: a finding.")
     for text in trained_texts(one.unread):
         told += wrapped(f"Not read on the way to this loss: {text}")
     if chosen is not None:

@@ -24,11 +24,11 @@ def diagnosis_sentence(one: Diagnosis) -> str:
     if not trained:
         return "No value of a leaf that requires a gradient went into this loss."
     fine = sum(t.gradient == "fine" for t in trained)
-    said = f"Backward pass {one.number} of {one.passes}: {fine} of {count(len(trained), 'leaf')}"
-    said = said.replace("leafs", "leaves") + " got a gradient."
+    said = f"Backward pass {one.number} of {one.passes}: {fine} of "
+    said += f"{count(len(trained), 'trained tensor')} got a gradient."
     if one.cuts:
         lines = count(len(one.cuts), "line")
-        said += f" The gradient's way is cut in {lines}."
+        said += f" The gradient's way ends in {lines}."
     return said + (f" It raised {one.error}" if one.error else "")
 
 
@@ -53,7 +53,7 @@ def _line(shown: Diagnosis, number: int, line: PathLine) -> Iterator[str]:
     words = _WORDS[line.gradient]
     yield f"      {calls_text(line)}; read by {', '.join(readers) or 'none'}; {words}"
     if line.cut:
-        yield f"      CUT ({line.cut}): what stands before it gets nothing through here"
+        yield f"      ENDS HERE ({line.cut}): what stands before gets nothing through it"
     yield from (f"      {text}" for text in trained_texts(line.trained))
 
 

@@ -49,7 +49,7 @@ class Found:
     fix: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """One backward pass of a run that was watched.
 
@@ -68,6 +68,10 @@ class Diagnosis:
     unread: tuple[Trained, ...] = ()
     findings: tuple[Found, ...] = ()
     error: str = ""
+
+    def __repr__(self) -> str:
+        what = f"backward pass {self.number} of {self.passes}, {len(self.lines)} lines"
+        return f"<the ways of values and gradient in {what}; insidetorch.show draws them>"
 
     @property
     def cuts(self) -> tuple[PathLine, ...]:

@@ -31,8 +31,8 @@ class DoctorPanel(Explorer):
     >>> layer, x = torch.nn.Linear(2, 1), torch.ones(3, 2)
     >>> def step():
     ...     (layer(x).detach().mean() + layer.bias.sum()).backward()
-    >>> DoctorPanel(step, model=layer).view.status
-    "Backward pass 1 of 1: 1 of 2 leaves got a gradient. The gradient's way is cut in 1 line."
+    >>> DoctorPanel(step, model=layer).view.status.partition(". ")[0]
+    'Backward pass 1 of 1: 1 of 2 trained tensors got a gradient'
     """
 
     def __init__(

@@ -32,7 +32,7 @@ def find(patient: Patient) -> Iterator[Finding]:
         if leaf in behind or not patient.missing(leaf):
             continue
         found = _escaped(patient, leaf, losses)
-        if found is None and leaf in candidates:
+        if found is None and leaf in candidates and not patient.gaps:
             found = dropped(patient, leaf, losses)
         if found is not None:
             gone.setdefault((found.kind, found.place), (found, []))[1].append(leaf)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..calls import Call, Event
-from ..finding import PROBLEM, Finding
+from ..finding import NOTE, PROBLEM, Finding
 from ..passes import FINE
 from ..patient import Patient
 from ..stacks import Spot
 from ..values import Value
-from .common import place
+from .common import first_line, place
 from .left_out import left_out_by
 
 
@@ -29,9 +29,10 @@ def find(patient: Patient) -> Iterator[Finding]:
     if replaced is not None:
         yield Finding(
             "stale_optimizer", PROBLEM, place(replaced), names,
-            f"{names} takes the place of a parameter here that the optimizer holds: the optimizer "
-            "goes on with the old one, and no step changes the new one.",
-            "Make a new optimizer after it, or write into the old parameter under no_grad.",
+            f"A new parameter takes the place of one that the optimizer holds here ({names}): the "
+            "optimizer goes on with the old one, and no step changes the new one.",
+            "Make a new optimizer after it; where the sizes are the same, write into the old "
+            "parameter under no_grad instead.",
             weight=72,
         )  # fmt: skip
         return
@@ -39,17 +40,20 @@ def find(patient: Patient) -> Iterator[Finding]:
         if _holds_strangers(patient, event):
             yield Finding(
                 "stale_optimizer", PROBLEM, place(event.stack[0]) if event.stack else None, names,
-                f"The optimizer that is made here holds parameters that the model no longer uses; "
-                f"{names} came later, and no step changes them.",
+                f"The optimizer that is made here holds parameters that no loss is computed from. "
+                f"{names} get the gradients, and no step changes them.",
                 "Make the optimizer after the model has its final parameters.",
                 weight=72,
             )  # fmt: skip
             return
     groups: dict[Spot | None, list[Value]] = {}
     for value in outside:
-        spot = left_out_by(patient, value, made)
+        spot = None if patient.only_evaluated(value) else left_out_by(patient, value, made)
         if spot is not None:
             groups.setdefault(spot, []).append(value)
+    left = [v for v in outside if all(v not in values for values in groups.values())]
+    if left:
+        yield _note_of(patient, left, made)
     for spot, values in groups.items():
         names = patient.names.listed(values)
         copied = _copies_of_held(patient, values)
@@ -70,6 +74,22 @@ def find(patient: Patient) -> Iterator[Finding]:
             "Parameters, so that .parameters() finds them.",
             weight=68,
         )  # fmt: skip
+
+
+def _note_of(patient: Patient, left: list[Value], made: list[Event]) -> Finding:
+    """Parts of a model that an optimizer holds, and that are left out: perhaps on purpose."""
+    names = patient.names.listed(left)
+    first = min(
+        one.at for one in patient.history.losses() if not one.leaves.keys().isdisjoint(left)
+    )
+    before = [e for e in made if e.at <= first] or made
+    return Finding(
+        "unregistered", NOTE, place(first_line(before[-1])), names,
+        f"{names} get gradients, and no optimizer holds them: no step changes them.",
+        "Hand them to the optimizer, or call requires_grad_(False) on what is not to be trained, "
+        "which saves the work.",
+        weight=21,
+    )  # fmt: skip
 
 
 def _replaced(patient: Patient, outside: list[Value], made: list[Event]) -> Spot | None:

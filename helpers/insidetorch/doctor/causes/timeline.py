@@ -67,7 +67,7 @@ def timeline(patient: Patient) -> Iterator[tuple[str, object]]:
     """Passes and events in the order in which they happened."""
     entries: list[tuple[int, str, object]] = [
         (one.order, "pass", one) for one in patient.history.losses()
-        if one.accumulate and one.error is None
+        if one.accumulate and one.error is None and one.at > patient.recorder.forgotten_until
     ]  # fmt: skip
     entries += [(event.order, event.kind, event) for event in patient.history.events]
     for _, kind, one in sorted(entries, key=lambda entry: entry[0]):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torch import nn
 
+from ...records import Place
 from ..calls import Call
 from ..finding import PROBLEM, Finding
 from ..passes import Node, Pass
@@ -133,7 +135,7 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
             f"This line carries {patient.names.of(value)} with its whole history into the next "
             "step: the backward pass then goes back into a graph that is no longer there."
             f"{before}.",
-            "Detach what is carried on (h = h.detach()) before the next step.",
+            f"Detach what is carried on before the next step: {_detached(where)}.",
             weight=100,
         )  # fmt: skip
         return
@@ -147,6 +149,13 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
         "backward once.",
         weight=100,
     )  # fmt: skip
+
+
+def _detached(where: Place | None) -> str:
+    """How the variable that a line carries on is detached, by its name."""
+    found = re.match(r"(?:\w+, *)*(\w+) = .*\b\1\b", where.statement) if where else None
+    name = found[1] if found else "h"
+    return f"{name} = {name}.detach(), or tuple(t.detach() for t in {name}) for a tuple"
 
 
 def _line(call: Call) -> str:
