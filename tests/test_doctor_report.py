@@ -179,6 +179,20 @@ def test_a_model_that_is_gone_when_its_function_ends_is_told_all_the_same():
     assert run.explain("Linear.bias").sentence
 
 
+def test_a_report_keeps_nothing_of_the_run_alive():
+    def reported():
+        layer = nn.Linear(2, 1)
+        with watch() as run:
+            loss = (layer(torch.ones(1, 2)).detach() + layer.bias).sum()
+            loss.backward()
+        return run.report(), weakref.ref(loss), weakref.ref(layer)
+
+    report, *gone = reported()
+    gc.collect()
+    assert report.findings and report.ways is not None
+    assert [ref() for ref in gone] == [None, None]
+
+
 def test_what_is_kept_for_the_report_is_bounded(monkeypatch):
     monkeypatch.setattr(lasting, "MOST_BYTES", 100)
     kept, modules = lasting.Lasting(), [nn.Linear(2, 2) for _ in range(8)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 
@@ -34,7 +35,7 @@ class Names:
         model: nn.Module | None = None,
     ) -> None:
         self._names: dict[int, str] = {}
-        self._named: list[tuple[torch.Tensor, str]] = []
+        self._named: list[tuple[weakref.ref, str]] = []
         self.modules: dict[int, str] = {}
         self.roots: list[nn.Module] = []
         for name, one in list(namespace.items()):
@@ -56,7 +57,7 @@ class Names:
     def _call(self, t: torch.Tensor, name: str) -> None:
         if id(t) not in self._names:
             self._names[id(t)] = name
-            self._named.append((t, name))
+            self._named.append((weakref.ref(t), name))
 
     def _add(self, name: str, one: object, depth: int = 0) -> None:
         if isinstance(one, torch.Tensor):
@@ -101,7 +102,7 @@ class Names:
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The tensors of models that live, by their names."""
-        return {name: t for t, name in self._named}
+        return {name: t for ref, name in self._named if (t := ref()) is not None}
 
     def of_module(self, module: nn.Module) -> str:
         """The name of a module and its class: net.2 (Sigmoid)."""

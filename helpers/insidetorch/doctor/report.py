@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from ..draw.diagnosis import diagnosis_svg
@@ -19,7 +19,7 @@ class Report:
     """Findings to read: `print` it, or show it as the last line of a cell.
 
     `unseen` says what the doctor could not see, `answers` what was asked about, `seen` how much
-    ran under its eyes. `ways` gives the backward pass that a page shows beside the findings.
+    ran under its eyes. `ways` is the backward pass that a page shows beside the findings.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Report:
         answers: Sequence[str] = (),
         *,
         seen: str = "",
-        ways: Callable[[], Diagnosis | None] = lambda: None,
+        ways: Diagnosis | None = None,
     ) -> None:
         self.findings = tuple(findings)
         self.unseen = tuple(unseen)
@@ -71,12 +71,9 @@ class Report:
 
     def _picture(self) -> str:
         """The way of the values and of the gradient, where something was found."""
-        try:
-            one = self.ways() if self.findings else None
-            svg = diagnosis_svg(one) if one is not None else ""
-        except Exception as error:  # a picture that fails must not cost the report
-            return f"<p>The picture could not be drawn ({escape(repr(error))}).</p>"
-        return img(svg, diagnosis_text(one)) if svg else ""
+        if self.ways is None or not self.ways.lines:
+            return ""
+        return img(diagnosis_svg(self.ways), diagnosis_text(self.ways))
 
     def page(self) -> str:
         """The report as a file of its own for a browser."""

@@ -92,7 +92,12 @@ class Run:
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
         seen = amount(self.recorder.passes, self.recorder.steps)
-        return Report(self.findings, self.unseen, self.answers, seen=seen, ways=lambda: self.ways())
+        try:
+            ways = self.ways() if self.findings else None
+        except Exception as error:  # a picture that fails must not cost the report
+            self._patient.failures.append(f"The picture could not be made ({error!r}).")
+            ways = None
+        return Report(self.findings, self.unseen, self.answers, seen=seen, ways=ways)
 
     @property
     def passes(self) -> int:

@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 
 import torch
 
@@ -41,6 +42,13 @@ def uncompiled(run: Run) -> Iterator[None]:
         yield
 
 
+def _names_of(frame: FrameType) -> Mapping[str, object]:
+    """The variables that are seen in a frame; of a module or a notebook the living ones."""
+    if frame.f_locals is frame.f_globals:
+        return frame.f_globals  # a copy would keep alive what the user lets go of
+    return dict(frame.f_globals) | dict(frame.f_locals)
+
+
 @contextmanager
 def watch(
     model: torch.nn.Module | None = None,
@@ -71,7 +79,7 @@ def watch(
     """
     recorder = Recorder(most=most)
     frame = sys._getframe(2)
-    names = dict(frame.f_globals) | dict(frame.f_locals) if namespace is None else namespace
+    names = _names_of(frame) if namespace is None else namespace
     run = Run(recorder, names, model)
     if optimizer is not None:
         held = [recorder.values.of(p) for g in optimizer.param_groups for p in g["params"]]
@@ -89,6 +97,6 @@ def watch(
         finally:
             recorder.stopped = True  # a thread that lives on is its own affair
             if namespace is None:  # with what the block itself has named
-                run.namespace = dict(frame.f_globals) | dict(frame.f_locals)
+                run.namespace = _names_of(frame)
     if loss is not None:
         run.ask("loss", {"loss": loss})

@@ -104,10 +104,10 @@ def _never_ran(patient: Patient, leaf: Value) -> Finding | None:
         spot = construction(event, owner) if event is not None else None
     if spot is None and leaf not in patient.wanted.read:
         return None
-    where = "it is declared here and" if spot is not None else "it was made before, and"
+    seen = "it is declared here and was never" if spot else "in what was watched it was not"
     return Finding(
         "unused_param", PROBLEM, place(spot), (),
-        f"No gradient comes back to {{names}}: {where} was never used.",
+        f"No gradient comes back to {{names}}: {seen} used.",
         _UNUSED, weight=50,
     )  # fmt: skip
 
