@@ -1138,5 +1138,5 @@ most_bytes(lambda: step(256))
 print("hidden copies:", len(copies(lambda: step(256)).found))
 
 # %% [markdown]
-# **Next.** The [exercises of this chapter](../exercises/05_dispatch_and_fusion.ipynb).
-# Chapter 6, on finding the line that broke a gradient, is being written.
+# **Next.** The [exercises of this chapter](../exercises/05_dispatch_and_fusion.ipynb), then
+# [chapter 6](06_debugging.ipynb), on finding the line that broke a gradient.
