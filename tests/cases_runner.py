@@ -67,9 +67,10 @@ def running(folder: Path, *, watch: str = "") -> Iterator[Run]:
     path, module = folder / "main.py", ModuleType("__main__")
     code = compile(path.read_text(encoding="utf-8"), str(path), "exec")
     module.__file__ = str(path)
-    run, tracer = Run(vars(module)), sys.gettrace()
+    run, tracer, always = Run(vars(module)), sys.gettrace(), torch.is_warn_always_enabled()
     with _put_back(folder), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
+        torch.set_warn_always(True)  # else torch warns of some things once in a process
         sys.modules["__main__"] = module
         sys.path.insert(0, str(folder))
         try:
@@ -80,6 +81,7 @@ def running(folder: Path, *, watch: str = "") -> Iterator[Run]:
             run.error = error
         finally:
             sys.settrace(tracer)
+            torch.set_warn_always(always)
         run.warnings += [str(w.message) for w in warned]
         yield run
 

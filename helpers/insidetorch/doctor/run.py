@@ -92,12 +92,13 @@ class Run:
     def report(self) -> Report:
         """All findings to read: text in a terminal, a page in a notebook."""
         seen = amount(self.recorder.passes, self.recorder.steps)
+        findings = self.findings
         try:
-            ways = self.ways() if self.findings else None
+            ways = self.ways() if findings else None
         except Exception as error:  # a picture that fails must not cost the report
             self._patient.failures.append(f"The picture could not be made ({error!r}).")
             ways = None
-        return Report(self.findings, self.unseen, self.answers, seen=seen, ways=ways)
+        return Report(findings, self.unseen, self.answers, seen=seen, ways=ways)
 
     @property
     def passes(self) -> int:

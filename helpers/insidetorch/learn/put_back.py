@@ -55,14 +55,17 @@ def _python_state() -> Iterator[None]:
 @contextmanager
 def _torch_state() -> Iterator[None]:
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    always = torch.is_warn_always_enabled()
     deterministic = _deterministic()
     torch.set_default_dtype(torch.float32)
+    torch.set_warn_always(True)  # a second run tells what the first one told
     try:
         # Leaving inference mode switches recording on as well, and both are undone at the end.
         with torch.random.fork_rng(devices=[]), torch.inference_mode(False):
             yield
     finally:
         torch.set_default_dtype(dtype)
+        torch.set_warn_always(always)
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
         if _deterministic() != deterministic:  # setting them imports a compiler

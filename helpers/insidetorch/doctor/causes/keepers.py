@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import FrameType, ModuleType
 
 import torch
@@ -38,8 +38,9 @@ def storing_line(maker: Call, *, below: Stack = ()) -> Spot | None:
 
 def keeping_line(patient: Patient, t: torch.Tensor | None) -> Place | None:
     """The line that put a tensor where an object keeps it, itself or in a container."""
+    ran = {spot.file for call in patient.history.calls for spot in call.stack}
     for name, itself in _attributes(t) if t is not None else ():
-        found = _first(patient, name, _sets if itself else _fills)
+        found = _first(patient, name, _sets if itself else _fills, files=ran)
         if found is not None:
             return found
     return None
@@ -51,7 +52,7 @@ def _attributes(part: object, *, itself: bool = True) -> Iterator[tuple[str, boo
         own = one if isinstance(one, dict) and _is_of_an_object(one) else _own(one)
         if own is not None:
             yield from ((name, itself) for name, held in own.items() if held is part)
-        elif itself and isinstance(one, (dict, list)):
+        elif itself and isinstance(one, (dict, list)) and "__builtins__" not in one:
             yield from _attributes(one, itself=False)
 
 
@@ -80,10 +81,12 @@ def setting_line(patient: Patient, name: str) -> Place | None:
     return _first(patient, name, _sets)
 
 
-def _first(patient: Patient, name: str, does: Callable[[ast.AST, str], bool]) -> Place | None:
-    """The first line of the user's that does something to what has this name."""
+def _first(
+    patient: Patient, name: str, does: Callable[[ast.AST, str], bool], *, files: Container = ()
+) -> Place | None:
+    """The first line, of these files or of all the user's, that does something to this name."""
     for file in files_of(patient):
-        tree = tree_of(file)
+        tree = tree_of(file) if not files or file in files else None
         for node in ast.walk(tree) if tree else ():
             if does(node, name):
                 return place_of(file, node.lineno)
