@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from harness import LabServer, Notebook
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+COURSE = Path(__file__).parents[2]
+NOTEBOOKS = COURSE / "notebooks"
 CHAPTERS = sorted(
     file.relative_to(NOTEBOOKS).as_posix()
     for file in NOTEBOOKS.rglob("*.ipynb")
@@ -19,9 +20,13 @@ CHAPTERS = sorted(
 
 @pytest.fixture
 def copy(lab: LabServer) -> str:
-    """The name of a copy of all notebooks, so that none of the course's own is changed."""
-    shutil.copytree(NOTEBOOKS, lab.root / "notebooks", dirs_exist_ok=True)
-    return "notebooks"
+    """The notebooks of a copy of the course, so that none of its own is changed."""
+    root = lab.root / "course"
+    for place in ("notebooks", "exercises/.course"):
+        shutil.copytree(COURSE / place, root / place, dirs_exist_ok=True)
+    (root / "helpers" / "insidetorch").mkdir(parents=True, exist_ok=True)
+    shutil.copy(COURSE / "course.py", root)
+    return "course/notebooks"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
