@@ -52,16 +52,16 @@ class Names:
         for event in history.of("register"):
             t, module = event.subject.tensor, event.note["module"]()
             if t is not None and module is not None:
-                self._call(t, f"{type(module).__name__}.{event.note['name']}")
+                self._give(t, f"{type(module).__name__}.{event.note['name']}")
 
-    def _call(self, t: torch.Tensor, name: str) -> None:
+    def _give(self, t: torch.Tensor, name: str) -> None:
         if id(t) not in self._names:
             self._names[id(t)] = name
             self._named.append((weakref.ref(t), name))
 
     def _add(self, name: str, one: object, depth: int = 0) -> None:
         if isinstance(one, torch.Tensor):
-            self._call(one, name)
+            self._give(one, name)
         elif isinstance(one, nn.Module):
             if id(one) in self.modules:
                 return
@@ -70,7 +70,7 @@ class Names:
                 self.modules.setdefault(id(part), f"{name}.{path}" if path else name)
             named = one.named_parameters(remove_duplicate=False), one.named_buffers()
             for path, t in chain(*named):
-                self._call(t, f"{name}.{path}" if name else path)
+                self._give(t, f"{name}.{path}" if name else path)
         elif depth < _DEEPEST:
             for place, part in _parts(one):
                 self._add(f"{name}[{place}]", part, depth + 1)
@@ -84,10 +84,10 @@ class Names:
 
     def _name_parts(self, name: str, one: object, depth: int = 0) -> None:
         if isinstance(one, torch.Tensor):
-            self._call(one, name)
+            self._give(one, name)
         elif isinstance(one, nn.Module):
             for path, t in chain(one.named_parameters(), one.named_buffers()):
-                self._call(t, f"{name}.{path}")
+                self._give(t, f"{name}.{path}")
         elif depth < _DEEPEST:
             for place, part in _parts(one):
                 self._name_parts(f"{name}[{place}]", part, depth + 1)

@@ -59,15 +59,9 @@ def made_once(patient: Patient, one: Pass, earlier: Pass | None, value: Value) -
     maker = value.made
     if maker is None or earlier is None or not one.stack or earlier.stack[:1] != one.stack[:1]:
         return False
-    before = any(
-        other.at < maker.number for other in patient.history.losses()
-        if other is not one and other.stack[:1] == one.stack[:1] and maker.number <= earlier.at
-        and other.number < earlier.number
-    )  # fmt: skip
-    again = any(
+    return not any(
         call.number > earlier.at and call.spot == maker.spot for call in patient.history.calls
     )
-    return not again and not before
 
 
 def _left_out(patient: Patient, maker: Call, value: Value, reader: Call) -> Spot | None:

@@ -51,7 +51,7 @@ def _thawed(patient: Patient, value: Value, made: list[Event]) -> Spot | None:
         e for e in patient.history.of("requires_grad")
         if e.subject is value and e.note["on"] and e.order > made[-1].order
     ]  # fmt: skip
-    if not thaws or value in patient.wanted.held:
+    if not thaws:
         return None
     chosen = [
         e for e in patient.history.of("parameters")
