@@ -12,10 +12,13 @@ import pytest
 from coursekit.errors import CourseError
 from coursekit.exercises.build import build_exercises, check_exercises
 from coursekit.exercises.derive import trial_of
-from coursekit.exercises.parse import BEGIN, END, Exercise, find_sets, read_set, without_solution
+from coursekit.exercises.exercise import BEGIN, END, Exercise, without_solution
+from coursekit.exercises.parse import find_sets, read_set
 from coursekit.exercises.verdicts import observed, run
 from insidetorch.learn.course_data import verdict
+from insidetorch.learn.file_cells import MAGIC
 from insidetorch.learn.observation import plain
+from insidetorch.learn.project import keep_files
 
 ROOT = Path(__file__).parents[1]
 SETS = find_sets(ROOT)
@@ -43,6 +46,15 @@ def test_every_stub_wrong_answer_and_solution_is_told_what_it_is(chapter):
     assert next(said, None) is None
 
 
+def run_cell(source: str, names: dict[str, object]) -> None:
+    """Run a cell as IPython would, which knows the magic of a cell that holds files."""
+    line, _, rest = source.partition("\n")
+    if line.startswith(f"%%{MAGIC} "):
+        keep_files(line.removeprefix(f"%%{MAGIC} "), rest)
+    else:
+        exec(source, names)
+
+
 # Where the globals of a compiled function are freed, torch's compiler trips over itself.
 KEPT: list[dict[str, object]] = []
 
@@ -63,9 +75,9 @@ def test_an_exercise_needs_no_other_and_torch_says_what_its_solution_does(chapte
         names: dict[str, object] = {}
         KEPT.append(names)
         for source in (*given, exercise.setup, exercise.solution):
-            exec(source, names)
+            run_cell(source, names)
         names["check"] = compare
-        exec(exercise.check, names)
+        exec(exercise.check_cell, names)
         assert compared, exercise.id
 
 
@@ -85,6 +97,7 @@ def test_no_solution_stands_where_learners_look(chapter):
     data = (ROOT / "exercises" / ".course" / f"{chapter.name[:2]}.json").read_text("utf-8")
     for exercise in chapter.exercises:
         inside = re.findall(f"{BEGIN}\n(.*?){END}", exercise.answer, re.DOTALL)
+        inside += [exercise.solved] if exercise.look_alikes else []
         # What a repair starts from is given away on purpose.
         given = {"", *map(str.strip, exercise.given.splitlines())}
         for block in inside:

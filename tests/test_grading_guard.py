@@ -12,6 +12,7 @@ from test_grading_course import code, nbgrader, shown, write
 from coursekit.grading.check_cells import graded_check, imports_of
 from coursekit.grading.command import main
 from coursekit.grading.limits import Limits
+from coursekit.grading.names import Names, names_of
 
 GIVEN = "import torch\n\nfrom insidetorch import check"
 RULE = "def new_strides(sizes):\n    raise NotImplementedError"
@@ -183,6 +184,21 @@ def test_what_a_check_binds_itself_and_what_an_answer_defines_keep_their_names()
     source = "def f(a):\n    b = a\n    return b + c\ncheck(f)"
     found = graded_check(source, imports=imports, answers={"c"}, by_hand=True)
     assert "_course_a" not in found and "_course_b" not in found and "_course_c" not in found
+
+
+def test_what_runs_files_of_the_learners_puts_everything_back_as_well():
+    imports = imports_of("from insidetorch.learn.project import project")
+    found = graded_check("check(project('1'))", imports=imports, answers=(), by_hand=False)
+    assert found.splitlines()[-2:] == [
+        "_course_project = _course_guard.guarded(_course_project)",
+        "check(_course_project('1'))",
+    ]
+
+
+def test_a_cell_of_files_defines_nothing_in_the_notebook():
+    text = "x = 1\ndef probe():\n    return y\n"
+    assert names_of(f"# file: a.py\n{text}").defined == {"x", "probe"}
+    assert names_of(f"%%files 6.7\n# file: a.py\n{text}") == Names()
 
 
 PUT_BACK = """

@@ -12,7 +12,8 @@ from ..errors import CourseError
 from ..files import back_up, write_atomically
 from ..notebook import read_notebook, text_of_file
 from .derive import notebook_of
-from .parse import ExerciseSet, read_set
+from .exercise import ExerciseSet
+from .parse import read_set
 from .verdicts import chapter_data, observed, run, source_digest
 
 

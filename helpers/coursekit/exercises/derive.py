@@ -9,7 +9,7 @@ from nbformat import NotebookNode, v4
 
 from ..cells import cell_ids, new_node
 from ..notebook import KERNEL, LANGUAGE
-from .parse import Exercise, ExerciseSet
+from .exercise import Exercise, ExerciseSet
 
 _STARS = 3
 
@@ -25,7 +25,7 @@ def trial_of(found: ExerciseSet) -> NotebookNode:
     def every(exercise: Exercise) -> list[NotebookNode]:
         cells = [v4.new_code_cell(exercise.setup)] if exercise.setup else []
         for _, _, answer in exercise.trials():
-            cells += [v4.new_code_cell(answer), v4.new_code_cell(exercise.check)]
+            cells += [v4.new_code_cell(answer), v4.new_code_cell(exercise.check_cell)]
         return cells
 
     return _notebook(found, every)
@@ -57,7 +57,7 @@ def _cells(exercise: Exercise, answer: str) -> list[NotebookNode]:
             answer, id=f"answer-{dashed}", metadata={"nbgrader": _grading(exercise.id, answer=True)}
         ),
         v4.new_code_cell(
-            exercise.check,
+            exercise.check_cell,
             id=f"check-{dashed}",
             # Folded away: what stands below it is the verdict, which a learner looks for.
             metadata={

@@ -10,10 +10,16 @@ Each exercise is the cells that carry its id as a tag, each with a second tag th
     answer     the solution, its body between ### BEGIN SOLUTION and ### END SOLUTION
     given      what stands in the answer at first, where that is not `raise NotImplementedError`
     check      the call of `check`
+    look_alike for an exercise with a probe: a healthy script that looks like the broken one; its
+               first comment line names it to the learner
     wrong      the definitions in which a wrong answer differs from the solution; its first comment
                lines say what the learner is told
     hint       three of them, in order
     afterword  what is shown after passing
+
+An answer whose script has several files holds each of them below a line such as `# file: model.py`.
+With look-alikes, `given` is the broken script and the solution the repaired one; the check finds
+all of them as `versions`, and `insidetorch.learn.versions` tells how a probe is tried on them.
 
 Cells without tags stand in all notebooks as they are.
 """
@@ -21,79 +27,20 @@ Cells without tags stand in all notebooks as they are.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from insidetorch.learn.file_cells import files_of
 
 from ..cells import Cell, parse
 from ..errors import CourseError
 from ..texts import read_text
+from .exercise import Exercise, ExerciseSet, Wrong, signatures
 
-ROLES = ("about", "statement", "setup", "answer", "given", "check", "wrong", "hint", "afterword")
+ROLES = ("about", "statement", "setup", "answer", "given", "check", "look_alike")
+ROLES += ("wrong", "hint", "afterword")
 KINDS = ("complete", "build", "predict", "repair", "counterexample")
 ABOUT = {"title": str, "kind": str, "core": bool, "difficulty": int, "minutes": int, "points": int}
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A wrong answer and what the learner who gives it is told."""
-
-    tell: str
-    source: str
-
-
-@dataclass
-class Exercise:
-    """One exercise whole."""
-
-    id: str
-    about: dict[str, object] = field(default_factory=dict)
-    statement: str = ""
-    setup: str = ""
-    answer: str = ""
-    given: str = ""
-    check: str = ""
-    wrongs: list[Wrong] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
-    afterword: str = ""
-
-    @property
-    def solution(self) -> str:
-        """The answer cell as solutions/ shows it."""
-        lines = [x for x in self.answer.splitlines() if x.strip() not in (BEGIN, END)]
-        return self.marked("\n".join(lines))
-
-    @property
-    def stub(self) -> str:
-        """The answer cell as the learner finds it."""
-        return self.marked(self.given or without_solution(self.answer, where=self.id))
-
-    def trials(self) -> list[tuple[str, str, str]]:
-        """Every answer that a check must tell apart: what it is, what is told, its cell."""
-        # What is defined again behind the solution takes its place.
-        wrongs = [("wrong", w.tell, f"{self.solution}\n\n\n{w.source}") for w in self.wrongs]
-        return [("stub", "", self.stub), *wrongs, ("right", "", self.solution)]
-
-    def marked(self, source: str) -> str:
-        """An answer cell's source; the first line finds it again where metadata are lost."""
-        return f"# answer: {self.id}\n{source}"
-
-
-@dataclass(frozen=True)
-class ExerciseSet:
-    """The exercises of a chapter among the cells that stand around them, in their order."""
-
-    root: Path
-    name: str
-    items: tuple[Cell | Exercise, ...]
-
-    @property
-    def exercises(self) -> list[Exercise]:
-        return [item for item in self.items if isinstance(item, Exercise)]
-
-    @property
-    def chapter(self) -> int:
-        return int(self.name[:2])
+JUDGE_OF_PROBES = "insidetorch.learn.judges.probe_then_repair"
 
 
 def find_sets(root: Path) -> list[str]:
@@ -124,45 +71,6 @@ def read_set(root: Path, name: str) -> ExerciseSet:
     return found
 
 
-def without_solution(source: str, *, where: str) -> str:
-    """An answer with `raise NotImplementedError` where its solution stood."""
-    out: list[str] = []
-    inside = False
-    for line in source.splitlines():
-        mark = line.strip()
-        if (mark == BEGIN and inside) or (mark == END and not inside):
-            raise CourseError(
-                f"The answer of {where} has {mark!r} out of turn. A solution stands between one "
-                f"{BEGIN!r} and one {END!r}. Correct the markers."
-            )
-        if mark == BEGIN:
-            out.append(line[: len(line) - len(line.lstrip())] + "raise NotImplementedError")
-            inside = True
-        elif mark == END:
-            inside = False
-        elif not inside:
-            out.append(line)
-    if inside or len(out) == len(source.splitlines()):
-        raise CourseError(
-            f"The answer of {where} has a solution without its end, or none. A solution stands "
-            f"between {BEGIN!r} and {END!r}. Add the markers."
-        )
-    return "\n".join(out)
-
-
-def signatures(source: str) -> list[tuple[str, str]]:
-    """The names that a cell defines at its top, with the arguments of its functions."""
-    found = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef):
-            found.append((node.name, ast.unparse(node.args)))
-        elif isinstance(node, ast.ClassDef):
-            found.append((node.name, ""))
-            methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
-            found += [(f"{node.name}.{m.name}", ast.unparse(m.args)) for m in methods]
-    return found
-
-
 def _tags(cell: Cell, where: str) -> tuple[str, str]:
     ids = [tag for tag in cell.tags if tag.partition(".")[0].isdecimal()]
     roles = [tag for tag in cell.tags if tag in ROLES]
@@ -176,6 +84,9 @@ def _take(exercise: Exercise, role: str, cell: Cell, where: str) -> None:
         exercise.about = _about(cell, where)
     elif role == "wrong":
         exercise.wrongs.append(_wrong(cell, where))
+    elif role == "look_alike":
+        named = _wrong(cell, where)
+        exercise.look_alikes[named.tell] = named.source
     elif role == "hint":
         exercise.hints.append(_flowing(cell.source))
     elif getattr(exercise, role):
@@ -206,11 +117,12 @@ def _about(cell: Cell, where: str) -> dict[str, object]:
 
 def _wrong(cell: Cell, where: str) -> Wrong:
     lines = cell.source.splitlines()
-    count = next((i for i, line in enumerate(lines) if not line.startswith("# ")), len(lines))
+    is_told = [line.startswith("# ") and not files_of(line) for line in lines]
+    count = [*is_told, False].index(False)
     tell = " ".join(line[2:] for line in lines[:count])
     source = "\n".join(lines[count:]).strip()
     if not tell or not source:
-        raise _error(where, cell, "a wrong answer begins with what the learner is told, as comment")
+        raise _error(where, cell, "it begins with what the learner is told of it, as comment")
     return Wrong(tell, source)
 
 
@@ -231,7 +143,9 @@ def _complete(exercise: Exercise, chapter: int, where: str) -> None:
             f"{where}: exercise {exercise.id} stands in chapter {chapter}. An id starts with its "
             "chapter's number. Rename it."
         )
-    if signatures(exercise.stub) != signatures(exercise.solution):
+    if exercise.look_alikes:
+        exercise.about.setdefault("judge", JUDGE_OF_PROBES)
+    if signatures(exercise.unsolved) != signatures(exercise.solved):
         raise CourseError(
             f"{where}: the stub and the solution of {exercise.id} define different names or "
             "arguments. The check calls what the stub promises. Make them alike."

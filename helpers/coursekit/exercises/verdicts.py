@@ -8,11 +8,12 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from insidetorch.learn.course_data import digest, judged
+from insidetorch.learn.judges import wanted_of_probe
 
 from ..errors import CourseError
 from ..execute import CellFailed, execute
 from .derive import trial_of
-from .parse import Exercise, ExerciseSet
+from .exercise import Exercise, ExerciseSet
 
 MIME = "application/vnd.insidetorch.observation+json"
 
@@ -52,6 +53,12 @@ def chapter_data(found: ExerciseSet, *, data: Path) -> dict:
         known: dict[str, dict] = {}
         found_here = [(what, tell, next(seen)) for what, tell, _ in exercise.trials()]
         *_, (_, _, right) = found_here
+        if exercise.look_alikes and right["seen"][0] != wanted_of_probe(exercise.versions):
+            raise CourseError(
+                f"The probe in the solution of {exercise.id} is no good one: {right['seen'][0]}. "
+                "It fails on the given script and holds on all others, each of which runs by "
+                "itself, with its own imports. Correct the probe or that script."
+            )
         for what, tell, observation in found_here:
             observation.pop("said")
             if what == "wrong" and only_raises(observation["seen"], right["seen"]):

@@ -15,6 +15,8 @@ from .names import defined_by, parse
 # Only what it tells a learner needs them, and there is none.
 FOR_WORDS = ("torch_says", "given")
 PREFIX = "_course_"
+# Ours, and they run files of the learner's.
+RUN_FILES = ("project", "probed_files")
 
 
 def first_cell(imports: Sequence[ast.stmt]) -> str:
@@ -51,6 +53,8 @@ def graded_check(
     head = ["import coursekit.grading.guard as _course_guard", "_course_guard.put_back()"]
     head += [ast.unparse(one) for name, one in imported.items() if name in names - guarded]
     head += [f"{PREFIX}{name} = _course_guard.guarded({name})" for name in sorted(names & guarded)]
+    ours = [f"{PREFIX}{name}" for name in RUN_FILES if name in names - guarded]
+    head += [f"{name} = _course_guard.guarded({name})" for name in ours]
     return "\n".join([*head, ast.unparse(tree)])
 
 

@@ -7,6 +7,8 @@ import builtins
 import re
 from dataclasses import dataclass
 
+from insidetorch.learn.file_cells import MAGIC as FILES_MAGIC
+
 # What IPython understands and Python does not: a line, and the right side of an assignment.
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
 ASSIGNED = re.compile(r"(?<==)[ \t]*[!%][a-zA-Z/.].*$", re.MULTILINE)
@@ -44,7 +46,9 @@ def parse(source: str) -> ast.Module:
 
 
 def names_of(source: str) -> Names:
-    """The names of a cell; none where it does not parse."""
+    """The names of a cell; none where it does not parse or where it holds files."""
+    if source.lstrip().startswith(f"%%{FILES_MAGIC}"):
+        return Names()
     tree = parse(source)
     nodes = list(ast.walk(tree))
     return Names(

@@ -6,9 +6,12 @@ the same value, and a wrong one into a word that says what is wrong with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isclose, prod
 
 from .. import footprint, indexing
+
+BROKEN, REPAIRED = "the broken script", "the repaired script"
 
 
 def counterexamples_of_views(seen: object) -> object:
@@ -66,6 +69,33 @@ def _is_contiguous(sizes: list[int], strides: list[int]) -> bool:
     usual = indexing.contiguous_strides(sizes)
     dims = zip(sizes, strides, usual, strict=True)
     return 0 in sizes or all(n == 1 or s == u for n, s, u in dims)
+
+
+def probe_then_repair(seen: object) -> object:
+    """Judge a probe by what it did on each version of a script, and only then the repair.
+
+    The first thing that a check saw is the probe: versions by their names, and whether it "fails"
+    or "holds" there. A good one makes way for what was seen of the repair, a bad one hides it, and
+    one that is still to be written leaves all as it is.
+
+    >>> probe_then_repair([{"the broken script": "fails", "the repaired script": "holds"}, 1])
+    ['a good probe', 1]
+    >>> probe_then_repair([{"the broken script": "holds", "the repaired script": "holds"}, 1])
+    [{'the broken script': 'holds', 'the repaired script': 'holds'}]
+    """
+    if not isinstance(seen, list) or not seen or "error" in seen[0]:
+        return seen
+    probe, *repair = seen
+    return ["a good probe", *repair] if probe == wanted_of_probe(probe) else [probe]
+
+
+def wanted_of_probe(versions: Iterable[str]) -> dict[str, str]:
+    """What a good probe does on each of these versions.
+
+    >>> wanted_of_probe([BROKEN, REPAIRED])
+    {'the broken script': 'fails', 'the repaired script': 'holds'}
+    """
+    return {name: "fails" if name == BROKEN else "holds" for name in versions}
 
 
 def witnesses_of_loops(seen: object) -> object:

@@ -14,12 +14,21 @@ import random
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 
 import torch
 
 MIME = "application/vnd.insidetorch.observation+json"
 MOST_BYTES = 64 * 1024
 _MOST_OUTPUT = 20_000
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of an answer, and what there is to tell of it where it is not right."""
+
+    value: object
+    tell: str = ""
 
 
 def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseException | None, str]:
@@ -29,7 +38,7 @@ def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseExcep
     first 20,000 characters). Grad mode, default dtype and device, seed and print options are set
     back before, so that one answer cannot spoil the next.
     """
-    _settle()
+    settle()
     printed, error = _Capped(), None
     with redirect_stdout(printed), redirect_stderr(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -71,6 +80,8 @@ def plain(value: object) -> object:
         }
     if kind is torch.dtype:
         return str(value).removeprefix("torch.")
+    if kind is Seen:
+        return plain(value.value)
     return {"odd": kind.__name__}
 
 
@@ -79,7 +90,8 @@ def _digits(value: float) -> float | str:
     return float(f"{value:.4g}") + 0.0 if math.isfinite(value) else str(value)
 
 
-def _settle() -> None:
+def settle() -> None:
+    """Set what torch starts with: grad mode, default dtype and device, print options, seed."""
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)

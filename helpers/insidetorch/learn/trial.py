@@ -7,20 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..observe.places import is_users, place_of
-from .observation import observe, plain
+from .observation import Seen, observe, plain
 
 _MOST_SHOWN = 200
 
 
 @dataclass
 class Trial:
-    """An answer that was tried: the observation, what it printed, and the first error with its
-    case."""
+    """An answer that was tried: the observation, what it printed, the first error with its case,
+    and the first thing that the check itself has to tell."""
 
     observation: dict
     printed: str
     error: Exception | None = None
     given: tuple | None = None
+    tell: str = ""
 
     @property
     def results(self) -> object:
@@ -44,7 +45,10 @@ def tried(
 
     def one(case: tuple) -> object:
         try:
-            return plain(answer(*case))
+            seen = answer(*case)
+            if isinstance(seen, Seen):
+                trial.tell = trial.tell or seen.tell
+            return plain(seen)
         except Exception as error:
             if trial.error is None:
                 trial.error, trial.given = error, case
@@ -77,6 +81,8 @@ def words(
         )
     if isinstance(trial.error, NotImplementedError):
         return f"Still to be written: {_raised_in(trial.error)}."
+    if trial.tell:
+        return trial.tell
     if trial.error is not None:
         return _error_words(trial, given)
     return _difference(trial.results, cases, torch_says, given) or (

@@ -32,7 +32,7 @@ def roots(names: Mapping[str, object], reached: Iterable[object]) -> Iterator[Ro
     Args: `names`, a namespace beside those of the modules; `reached`, objects among which the
     functions, classes, generators and kept frames are looked for.
     """
-    shell = _shell()
+    shell = running_shell()
     yield from _of_names(names, shell)
     if shell is not None:
         yield from _of_history(shell)
@@ -55,10 +55,10 @@ def roots(names: Mapping[str, object], reached: Iterable[object]) -> Iterator[Ro
 
 def in_notebook() -> bool:
     """Does IPython keep a history of outputs here?"""
-    return _shell() is not None
+    return running_shell() is not None
 
 
-def _shell() -> object | None:
+def running_shell() -> object | None:
     """IPython's shell if it runs; never imports it."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
