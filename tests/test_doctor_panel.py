@@ -30,7 +30,7 @@ def test_the_panel_shows_the_pass_of_the_first_finding():
     statement = panel.run.findings[0].place.statement
     assert statement in panel.view.svg
     assert panel.view.svg.count(">CUT: detach<") == 1
-    assert "The gradient's way ends in 1 line" in panel.view.status
+    assert "The gradient's way ends on 1 line" in panel.view.status
 
 
 def test_each_finding_leads_to_its_pass_and_its_words():

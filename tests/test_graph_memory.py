@@ -303,6 +303,20 @@ def test_a_cycle_of_python_is_collected_before_the_look():
         gc.enable()
 
 
+def test_what_only_a_cycle_held_is_counted_and_told():
+    def step():
+        result = loss_of()
+        cycle = [result]
+        cycle.append(cycle)
+
+    found = graph_memory(step, steps=3)
+    assert [look.collected for look in found.after] == [1, 1, 1]
+    assert "3 tensors with a graph had no holder but a cycle of objects" in show(found).text
+    healthy = graph_memory(lambda: loss_of().backward(), steps=3)
+    assert [look.collected for look in healthy.after] == [0, 0, 0]
+    assert "cycle" not in show(healthy).text
+
+
 def test_a_graph_from_before_the_first_step_is_told_where_a_step_reaches_into_it():
     trunk, losses = W.exp(), []
     other = loss_of()

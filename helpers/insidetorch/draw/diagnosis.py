@@ -33,15 +33,17 @@ def diagnosis_svg(one: Diagnosis, *, live: bool = False, chosen: int | None = No
     canvas = Canvas(live=live)
     rows = [*(_row_texts(line) for line in shown.lines), [str(shown.place or "the loss")]]
     heights = [16 + _SMALL * (len(texts) - 1) + 10 for texts in rows]
-    tops = [_TOP + sum(heights[:k]) + _GAP * k for k in range(len(rows))]
+    # A live picture has its sentence beside it.
+    said = [] if live else wrapped(diagnosis_sentence(one))
+    top = _TOP - (30 if live else 0)
+    tops = [top + sum(heights[:k]) + _GAP * k for k in range(len(rows))]
     down, up = lanes_of(shown.values), lanes_of(shown.gradients)
     left = MARGIN + _LANE * (max(down.values(), default=0) + 2)
-    said = wrapped(diagnosis_sentence(one))
     for number, text in enumerate(said[:2]):
         more = " …" if number == 1 and len(said) > 2 else ""
         canvas.text(MARGIN, 16 + 15 * number, text + more, kind="h")
-    canvas.text(left, _TOP - 6, "values go down", kind="s")
-    canvas.text(left + _BOX, _TOP - 6, "the gradient comes up", kind="s r")
+    canvas.text(left, top - 6, "values go down", kind="s")
+    canvas.text(left + _BOX, top - 6, "the gradient comes up", kind="s r")
     for (a, b), lane in down.items():
         x = left - _LANE * (lane + 1)
         here, there = _out(tops, heights, a), _in(tops, heights, b)

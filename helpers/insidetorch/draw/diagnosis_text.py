@@ -27,8 +27,7 @@ def diagnosis_sentence(one: Diagnosis) -> str:
     said = f"Backward pass {one.number} of {one.passes}: {fine} of "
     said += f"{count(len(trained), 'trained tensor')} got a gradient."
     if one.cuts:
-        lines = count(len(one.cuts), "line")
-        said += f" The gradient's way ends in {lines}."
+        said += f" The gradient's way ends on {count(len(one.cuts), 'line')}."
     return said + (f" It raised {one.error}" if one.error else "")
 
 

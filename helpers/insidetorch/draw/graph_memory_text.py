@@ -41,6 +41,11 @@ def graph_memory_sentence(found: GraphsOverSteps) -> str:
             )
         else:
             said += _piled(found)
+    if cycles := sum(after.collected for after in found.after):
+        said.append(
+            f"{count(cycles, 'tensor')} with a graph had no holder but a cycle of objects: without "
+            "this look they stay until Python collects its garbage."
+        )
     if not found.whole:
         said.append("There was too much to look at: it may be more.")
     if found.failed:

@@ -17,6 +17,7 @@ from .clinic_data import clinic_data
 from .verdict import Verdict
 
 _MARKS = {"": "○", "not yet": "✗", "shown": "✗", "right": "✓"}
+_DONE = ("right", "shown")
 _NO_LINE = "choose a line …"
 _TRIES_BEFORE_THE_ANSWER = 2
 
@@ -135,7 +136,7 @@ class Clinic(Explorer):
         ids = list(self._cases)
         here = ids.index(self.case.id) + 1
         order = [self._cases[case_id] for case_id in ids[here:] + ids[: here - 1]]
-        still = [case for case in order if case.state not in ("right", "shown")]
+        still = [case for case in order if case.state not in _DONE]
         other = [case for case in still if case.kind != self._last_kind]
         if still:
             self.choose.value = (other or still)[0].id
@@ -179,7 +180,14 @@ class Clinic(Explorer):
             self._mark_cases()
             if verdict.outcome == "right":
                 self._last_kind = self.cause.value
-            self._say(verdict.head, verdict.rest)
+            self._say(verdict.head + self._way_on(verdict), verdict.rest)
+
+    def _way_on(self, verdict: Verdict) -> str:
+        """Which buttons help, where the answer is not known yet."""
+        if not verdict.hint:
+            return ""
+        may = self.case.tries >= _TRIES_BEFORE_THE_ANSWER
+        return f"\nPress “Look inside”{', or “Show the answer”' if may else ''}."
 
     def _say(self, sentence: str, details: str = "") -> None:
         self._said = sentence

@@ -20,12 +20,14 @@ class Verdict:
     """How right an answer is, and what is said of it.
 
     `outcome` is "right", "right line, other cause", "useful line, not where it begins", "not this
-    line", or "shown" where the answer was asked for. The other fields are "" before that is known.
+    line", or "shown" where the answer was asked for. `hint` is "" once the answer is known, and the
+    fields behind it before.
     """
 
     case_id: str
     outcome: str
     tell: str
+    hint: str = ""
     cause: str = ""
     fix: str = ""
     repair: str = ""
@@ -33,7 +35,7 @@ class Verdict:
 
     @property
     def head(self) -> str:
-        """What is told in any case: the outcome, the place or a hint."""
+        """What is told in any case: the outcome, and what it says of the line."""
         return f"{_MARKS.get(self.outcome, '✗')} {self.case_id} {self.outcome}\n{self.tell}"
 
     @property
@@ -44,7 +46,7 @@ class Verdict:
         return f"{self.cause}\nRepair: {self.fix}\n{self.repair}\nSource: {self.source}"
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, [self.head, self.rest]))
+        return "\n".join(filter(None, [self.head, self.hint, self.rest]))
 
     def _repr_html_(self) -> str:
         return f'<pre style="white-space:pre-wrap;word-break:normal">{escape(repr(self))}</pre>'
@@ -60,11 +62,11 @@ def told(case_id: str, outcome: str, known: dict, sentence: str, note: str = "")
 def hinted(case_id: str, outcome: str, *, look: str, tries: int, note: str = "") -> Verdict:
     """The verdict on an answer that is not right yet, with a hint that gives nothing away."""
     tell = {
-        OTHER_CAUSE: "The line is right, and its cause is another. Look again:",
-        USEFUL_LINE: "This line takes part, but the defect begins at another. Look again:",
-        OTHER_LINE: "The defect does not begin here. Run the case, then look:",
+        OTHER_CAUSE: "The line is right, and its cause is another.",
+        USEFUL_LINE: "This line takes part, but the defect begins at another.",
+        OTHER_LINE: "The defect does not begin here.",
     }[outcome]
-    lines = [tell, *(f"    {line}" for line in look.splitlines())]
+    lines = ["Run the case, then look:", *(f"    {line}" for line in look.splitlines())]
     if tries > 1:
         lines.append(f'clinic_case("{case_id}").reveal() shows the answer.')
-    return Verdict(case_id, outcome, "\n".join(filter(None, [*lines, note])))
+    return Verdict(case_id, outcome, f"{tell} {note}".rstrip(), "\n".join(lines))

@@ -40,15 +40,22 @@ class GraphLook:
             }
 
     def __call__(self, step: int) -> AfterStep:
-        gc.collect()
         enabled = gc.isenabled()
         gc.disable()
         try:
-            return self._after(step)
+            alive = self._count()
+            gc.collect()
+            return replace(self._after(step), collected=max(0, alive - self._count()))
         finally:
             gc.collect(0)  # the frames that a search for holders has seen, which hold each other
             if enabled:
                 gc.enable()
+
+    def _count(self) -> int:
+        """How many tensors of the steps have a graph."""
+        with private.unseen():
+            values = living([])[0].values()
+            return sum(not self._was_before(one) for one in values)
 
     def _after(self, step: int) -> AfterStep:
         with private.unseen():

@@ -59,7 +59,7 @@ def graph_holders(names: Mapping[str, object] | None = None) -> Holders:
         if not targets:
             return Holders()
         reached, whole = reached_from(targets, leaves)
-        groups, found_all = _groups(targets, reached, dict(names or {}))
+        groups, found_all = _groups(targets, reached, names or {})
         found = [_holder(group) for group in groups]
         hidden = _hidden(targets, groups)
     found.sort(key=lambda one: (-one.cost.nbytes, one.kind, one.path, one.function, one.cell))
@@ -99,7 +99,7 @@ def _groups(
             rank = _RANKS.index(root.kind)
             heappush(waiting, (0, rank, root.path, next(order), root, root.value, None))
     groups: dict[object, Group] = {}
-    done: set[int] = set()
+    done = {id(names)}  # its items are names, whatever else leads to them
     while waiting and next(order) < most:
         steps, rank, path, _, root, value, container = heappop(waiting)
         kind = root.kind

@@ -59,12 +59,15 @@ class StepGraph:
 class AfterStep:
     """The graphs that are alive after a step, the oldest first.
 
-    `whole` is False where there was too much to look at.
+    `collected` counts the tensors with a graph that only a cycle of objects held: they were alive
+    until the garbage was collected for this look. `whole` is False where there was too much to
+    look at.
     """
 
     step: int
     graphs: tuple[StepGraph, ...] = ()
     whole: bool = True
+    collected: int = 0
 
     @property
     def of_steps(self) -> int:
