@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 import torch
 
@@ -17,6 +18,22 @@ from .roots import Root, roots
 _RANKS = ("name", "history", "widget", "closure", "generator", "running", "failed", "ended")
 _VARIABLES = ("closure", "running")  # a variable that a function remembers is one of its maker too
 _PARTS_OF_MODULE = re.compile(r"\._(?:parameters|modules|buffers)\['(\w+)'\]")
+
+
+class Inside(NamedTuple):
+    """The object that holds another one, and the path to it."""
+
+    value: object
+    path: str
+
+
+class Way(NamedTuple):
+    """A way to a target: where it begins, its path, and what the target is in; None for a root."""
+
+    root: Root
+    path: str
+    target: object
+    inside: Inside | None
 
 
 def paths_to(
@@ -34,24 +51,56 @@ def paths_to(
     """
     reached, whole = reached_from(targets, leaves)
     found: dict[int, dict[object, GraphHold]] = {key: {} for key in targets}
-    order, waiting = count(), []
+    ways, all_of_them = ways_to(targets, reached, names)
+    for way in ways:
+        holder = _variable(way.root) if way.inside is None else id(way.inside.value)
+        hold = GraphHold(way.root.kind, told_path(way), way.root.function)
+        found[id(way.target)].setdefault(holder, hold)
+    return {key: tuple(holds.values()) for key, holds in found.items()}, whole and all_of_them
+
+
+def ways_to(
+    targets: Mapping[int, object],
+    reached: Mapping[int, object],
+    names: Mapping[str, object],
+    *,
+    again: tuple[type, ...] = (),
+    through: bool = True,
+) -> tuple[list[Way], bool]:
+    """The ways from all roots to these targets, the shortest first, and if those are all.
+
+    Args: `reached`, the objects that lead to a target, by number; `again`, the types of objects
+    that are entered by each way and not only by the first; `through`, whether a way may lead
+    through a target to another.
+    """
+    order, waiting, found = count(), [], []
     for root in roots(names, list(reached.values())):
         if id(root.value) in reached:
             place = (0, _RANKS.index(root.kind), root.path, next(order))
-            heappush(waiting, (*place, root, root.value, _variable(root)))
-    most, done = MOST_OBJECTS + 4 * len(targets), set()
+            heappush(waiting, (*place, root, root.value, None))
+    most = MOST_OBJECTS + 4 * len(targets)
+    done = {id(names)}  # its items are names, whatever else leads to them
     while waiting and next(order) < most:
-        steps, rank, path, _, root, value, holder = heappop(waiting)
+        steps, rank, path, _, root, value, inside = heappop(waiting)
         if id(value) in targets:
-            found[id(value)].setdefault(holder, _hold(root, path))
+            found.append(Way(root, path, value, inside))
+            if not through:
+                continue
         if id(value) in done or steps == DEPTH:
             continue
-        done.add(id(value))
+        if not issubclass(type(value), again):
+            done.add(id(value))
         for step, part in parts_of(value):
             if id(part) in reached:
                 place = (steps + 1, rank, path + step, next(order))
-                heappush(waiting, (*place, root, part, id(value)))
-    return {key: tuple(holds.values()) for key, holds in found.items()}, whole and not waiting
+                heappush(waiting, (*place, root, part, Inside(value, path)))
+    return found, not waiting
+
+
+def told_path(way: Way) -> str:
+    """The path as it is told: a part of a module by its name."""
+    path = way.root.path if way.root.kind in ("history", "widget") else way.path
+    return _PARTS_OF_MODULE.sub(lambda m: f"[{m[1]}]" if m[1].isdigit() else f".{m[1]}", path)
 
 
 def _variable(root: Root) -> object:
@@ -59,9 +108,3 @@ def _variable(root: Root) -> object:
     if root.kind in _VARIABLES:
         return _VARIABLES, root.path
     return root.kind, root.path, root.function
-
-
-def _hold(root: Root, path: str) -> GraphHold:
-    told = root.path if root.kind in ("history", "widget") else path
-    told = _PARTS_OF_MODULE.sub(lambda m: f"[{m[1]}]" if m[1].isdigit() else f".{m[1]}", told)
-    return GraphHold(root.kind, told, root.function)

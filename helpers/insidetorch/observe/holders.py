@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections import deque
 from collections.abc import Mapping
-from heapq import heappop, heappush
-from itertools import count
 from typing import NamedTuple
 
 import torch
@@ -15,18 +12,14 @@ import torch
 from ..records import GraphCost, Holder, Holders
 from . import private
 from .graph import walk_below
+from .held_paths import told_path, ways_to
 from .memory import graph_cost, has_graph
-from .referrers import DEPTH, MOST_OBJECTS, parts_of, reached_from
-from .roots import UNDERSCORES, Root, in_notebook, roots
+from .referrers import reached_from
+from .roots import UNDERSCORES, Root, in_notebook
 
 _MOST_HIDDEN = 200  # how many tensors without a holder are looked at
 # Only these are listed once for each name: what is in an object is listed by its shortest path.
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
-_PARTS_OF_MODULE = re.compile(r"\._(?:parameters|modules|buffers)\['(\w+)'\]")
-
-
-# Of two ways that are equally short, the one through something that has a name is told.
-_RANKS = ("name", "history", "widget", "closure", "generator", "running", "failed", "ended")
 
 
 class Group(NamedTuple):
@@ -92,35 +85,18 @@ def _groups(
 
     And whether these are all: many names of many containers would be too many paths.
     """
-    order, waiting = count(), []
-    most = MOST_OBJECTS + 4 * len(targets)
-    for root in roots(names, list(reached.values())):
-        if id(root.value) in reached:
-            rank = _RANKS.index(root.kind)
-            heappush(waiting, (0, rank, root.path, next(order), root, root.value, None))
+    ways, whole = ways_to(targets, reached, names, again=_CONTAINERS, through=False)
     groups: dict[object, Group] = {}
-    done = {id(names)}  # its items are names, whatever else leads to them
-    while waiting and next(order) < most:
-        steps, rank, path, _, root, value, container = heappop(waiting)
-        kind = root.kind
-        if id(value) in targets:
-            key = container or (kind, id(value) if kind == "history" else (path, root.function))
-            group = groups.setdefault(key, Group(root, [], {}))
-            group.paths.append(root.path if kind == "history" else path)
-            group.tensors[id(value)] = value
-            continue
-        if id(value) in done or steps == DEPTH:
-            continue
-        inside = None
-        if issubclass(type(value), _CONTAINERS):  # one that two names hold is listed twice
-            inside = (id(value), "" if kind == "history" else path)
-        else:
-            done.add(id(value))
-        for step, part in parts_of(value):
-            if id(part) in reached:
-                place = (steps + 1, rank, path + step, next(order))
-                heappush(waiting, (*place, root, part, inside))
-    return list(groups.values()), not waiting
+    for way in ways:
+        history = way.root.kind == "history"
+        key = way.root.kind, id(way.target) if history else (way.path, way.root.function)
+        if way.inside is not None and issubclass(type(way.inside.value), _CONTAINERS):
+            # One that two names hold is listed twice.
+            key = id(way.inside.value), "" if history else way.inside.path
+        group = groups.setdefault(key, Group(way.root, [], {}))
+        group.paths.append(told_path(way))
+        group.tensors[id(way.target)] = way.target
+    return list(groups.values()), whole
 
 
 def _holder(group: Group) -> Holder:
@@ -128,9 +104,6 @@ def _holder(group: Group) -> Holder:
     if root.kind == "history":
         places = sorted(set(group.paths))
         path = ", ".join([p for p in places if "hidden" not in p] or places)
-    elif root.kind == "widget":
-        path = root.path
-    path = _PARTS_OF_MODULE.sub(lambda m: f"[{m[1]}]" if m[1].isdigit() else f".{m[1]}", path)
     tensors = list(group.tensors.values())
     try:
         cost = graph_cost(tensors)
