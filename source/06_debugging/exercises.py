@@ -19,6 +19,9 @@
 #    what the script does, so it may run it on inputs of its own. The check tries yours on versions
 #    of the script that you do not see.
 # 2. Then repair the script. Any repair counts that does what the statement says.
+#
+# 6.11 and 6.12 are repairs without a probe, 6.13 is the last piece of your small torch, and in 6.14
+# you write a doctor.
 
 # %%
 import torch
@@ -685,3 +688,3320 @@ class Trainer:
 # `.grad` told nothing here: it was right. The bias starts at 0 and is the surest thing to look at,
 # since the gradient of the weight could be zero for another reason. The doctor names this cause
 # `stale_optimizer`.
+
+# %% tags=["6.8", "about"]
+title = "A gradient of no weights"
+kind = "repair"
+core = False
+difficulty = 3
+minutes = 14
+points = 3
+
+# %% [markdown] tags=["6.8", "statement"]
+# A model is trained, and validated with the moving average of its weights. With a validation in
+# every step it learns worse than with one in every tenth. Nothing raises, and no loss is odd.
+#
+# - `Average(model)` keeps the average. `update(model)` goes half the way to the weights,
+#   `use(model)` gives the model the average, `put_back(model)` its own weights.
+# - `train(model, average, batches, validation, every)` makes a step for each batch, and in every
+#   step whose number is a multiple of `every` takes the error of the average on `validation`, as it
+#   is before this step. It returns the list of the losses and that of these scores.
+#
+# **Probe** `probe()` in `probe.py` imports what it needs. A healthy project may exchange the
+# weights wherever it likes, as long as the gradients are those of the weights that made the loss.
+#
+# **Repair** whichever file you like. **Done when** your probe tells the projects apart; and losses,
+# scores, weights and the average are those of a training in which a validation changes nothing.
+
+
+# %% tags=["6.8", "answer"]
+# file: model.py
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, inner, scale):
+        super().__init__()
+        self.inner = nn.Parameter(torch.tensor(inner))
+        self.scale = nn.Parameter(torch.tensor(scale))
+
+    def forward(self, x):
+        return self.scale * (self.inner * x).square()
+
+
+# file: ema.py
+class Average:
+    def __init__(self, model):
+        self.values = [p.detach().clone() for p in model.parameters()]
+        self.own = []
+
+    def update(self, model):
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            value.lerp_(p.detach(), 0.5)
+
+    def use(self, model):
+        self.own = [p.data for p in model.parameters()]
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            p.data = value
+
+    def put_back(self, model):
+        for own, p in zip(self.own, model.parameters(), strict=True):
+            p.data = own
+
+
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        if number % every == 0:
+            average.use(model)
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+            average.put_back(model)
+        loss = error(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# file: probe.py
+import torch
+from ema import Average
+from model import Net
+from train import train
+
+
+def probe():
+    batch = torch.tensor(1.0), torch.tensor(0.0)
+    trained = []
+    for every in (1, 100):
+        net = Net(0.5, 1.0)
+        train(net, Average(net), [batch] * 3, batch, every)
+        trained.append(net.inner.item())
+    assert trained[0] == trained[1]
+
+
+# %% tags=["6.8", "given"]
+# file: model.py
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, inner, scale):
+        super().__init__()
+        self.inner = nn.Parameter(torch.tensor(inner))
+        self.scale = nn.Parameter(torch.tensor(scale))
+
+    def forward(self, x):
+        return self.scale * (self.inner * x).square()
+
+
+# file: ema.py
+class Average:
+    def __init__(self, model):
+        self.values = [p.detach().clone() for p in model.parameters()]
+        self.own = []
+
+    def update(self, model):
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            value.lerp_(p.detach(), 0.5)
+
+    def use(self, model):
+        self.own = [p.data for p in model.parameters()]
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            p.data = value
+
+    def put_back(self, model):
+        for own, p in zip(self.own, model.parameters(), strict=True):
+            p.data = own
+
+
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        loss = error(model, batch)
+        if number % every == 0:
+            average.use(model)
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+        optimizer.zero_grad()
+        loss.backward()
+        if number % every == 0:
+            average.put_back(model)
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# file: probe.py
+from ema import Average
+from model import Net
+from train import train
+
+
+def probe():
+    raise NotImplementedError
+
+
+# %% tags=["6.8", "look_alike"]
+# a healthy project that exchanges weights between forward and backward and puts them back in time
+# file: model.py
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, inner, scale):
+        super().__init__()
+        self.inner = nn.Parameter(torch.tensor(inner))
+        self.scale = nn.Parameter(torch.tensor(scale))
+
+    def forward(self, x):
+        return self.scale * (self.inner * x).square()
+
+
+# file: ema.py
+class Average:
+    def __init__(self, model):
+        self.values = [p.detach().clone() for p in model.parameters()]
+        self.own = []
+
+    def update(self, model):
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            value.lerp_(p.detach(), 0.5)
+
+    def use(self, model):
+        self.own = [p.data for p in model.parameters()]
+        for value, p in zip(self.values, model.parameters(), strict=True):
+            p.data = value
+
+    def put_back(self, model):
+        for own, p in zip(self.own, model.parameters(), strict=True):
+            p.data = own
+
+
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        loss = error(model, batch)
+        if number % every == 0:
+            average.use(model)
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+            average.put_back(model)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# %% tags=["6.8", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed_files
+
+cases = [("probe",), ("training", 1), ("training", 2), ("training", 100)]
+numbers = [(1.0, 0.0), (0.5, 1.0), (1.0, 0.5)]
+
+
+def look(what, *every):
+    if what == "probe":
+        return probed_files("6.8", versions)
+    modules = project("6.8")
+    net = modules.model.Net(0.5, 1.0)
+    average = modules.ema.Average(net)
+    batches = [(torch.tensor(x), torch.tensor(y)) for x, y in numbers]
+    losses, scores = modules.train.train(net, average, batches, batches[1], *every)
+    own = [net.inner.item(), net.scale.item()]
+    average.use(net)
+    used = [net.inner.item(), net.scale.item()]
+    average.put_back(net)
+    assert own == [net.inner.item(), net.scale.item()], "put_back puts other weights back"
+    return {"losses": losses, "scores": scores, "inner, scale": own, "their average": used}
+
+
+def right(what, *every):
+    """The same by hand, from the derivatives of (scale (inner x)² - y)²."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    inner, scale = mean_inner, mean_scale = 0.5, 1.0
+    losses, scores = [], []
+    for number, (x, y) in enumerate(numbers, 1):
+        if number % every[0] == 0:
+            scores.append((mean_scale * (mean_inner * numbers[1][0]) ** 2 - numbers[1][1]) ** 2)
+        off = scale * (inner * x) ** 2 - y
+        losses.append(off**2)
+        slopes = 2 * off * scale * 2 * inner * x**2, 2 * off * (inner * x) ** 2
+        inner, scale = inner - 0.125 * slopes[0], scale - 0.125 * slopes[1]
+        mean_inner, mean_scale = (mean_inner + inner) / 2, (mean_scale + scale) / 2
+    average = [mean_inner, mean_scale]
+    return {
+        "losses": losses, "scores": scores, "inner, scale": [inner, scale], "their average": average
+    }  # fmt: skip
+
+
+check("6.8", look, cases, torch_says=right)
+
+
+# %% tags=["6.8", "wrong"]
+# Now the loss is made while the model has the average, so the gradient is that of the average. It
+# is the model's own weights that are trained.
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        if number % every == 0:
+            average.use(model)
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+        loss = error(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        if number % every == 0:
+            average.put_back(model)
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# %% tags=["6.8", "wrong"]
+# The scores are those of the weights now, not of their average. Training is right, and nobody
+# validates what was asked for.
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        if number % every == 0:
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+        loss = error(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# %% tags=["6.8", "wrong"]
+# There is no validation any more, so there are no scores.
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses = []
+    for batch in batches:
+        loss = error(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        average.update(model)
+        losses.append(loss.item())
+    return losses, []
+
+
+# %% tags=["6.8", "wrong"]
+# The weights are put back after the step, so the step was made on the average, and is lost when the
+# old weights come back.
+# file: train.py
+import torch
+
+
+def error(model, batch):
+    x, y = batch
+    return (model(x) - y).square()
+
+
+def train(model, average, batches, validation, every):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, scores = [], []
+    for number, batch in enumerate(batches, 1):
+        loss = error(model, batch)
+        optimizer.zero_grad()
+        loss.backward()
+        if number % every == 0:
+            average.use(model)
+            with torch.no_grad():
+                scores.append(error(model, validation).item())
+        optimizer.step()
+        if number % every == 0:
+            average.put_back(model)
+        average.update(model)
+        losses.append(loss.item())
+    return losses, scores
+
+
+# %% [markdown] tags=["6.8", "hint"]
+# A wrong value, and no error: question 8. Which line writes to something that the graph keeps, and
+# what does the version counter know of it?
+
+# %% [markdown] tags=["6.8", "hint"]
+# A validation must not change the training. So a probe can train two equal models, one that is
+# validated in every step and one that never is, for three steps or more: in the first step the
+# average is still the weights themselves.
+
+# %% [markdown] tags=["6.8", "hint"]
+# Between forward and backward the weights may be exchanged only if they are put back before
+# `backward()` reads them. Safer: validate before the forward pass.
+
+# %% [markdown] tags=["6.8", "afterword"]
+# The product kept the Parameter, not its numbers, and `.data` moved no version. Two of the versions
+# exchange the weights at the same place, and only one of them is wrong: what counts is what
+# `backward` reads. `watch` tells a write through `.data` between a forward and its backward.
+
+# %% tags=["6.9", "about"]
+title = "Tied weights come apart"
+kind = "repair"
+core = False
+difficulty = 2
+minutes = 11
+points = 3
+
+# %% [markdown] tags=["6.9", "statement"]
+# A small language model is to use one table twice: to look tokens up, and to score them. `model.py`
+# says so, yet the checkpoint has two tables, which are equal at first and drift apart.
+#
+# - `LM(vocab, dim)` is the model. `logits(ids)` scores all tokens for each id.
+# - `build(vocab, dim)` makes it without memory on the device `meta`, then gives it memory, and
+#   fills it: entry k of a table is k / 8.
+# - `train(model, ids, steps)` makes steps of SGD on the mean square of the logits, and returns the
+#   losses before each.
+#
+# **Probe** `probe()` in `probe.py` imports what it needs. A healthy version has no `head` at all,
+# so ask what every version has: `parameters()`, `logits`, or what training does.
+#
+# **Repair** whichever file you like, but `build` still begins on `meta`. **Done when** your probe
+# tells the projects apart; the model has one parameter, whose gradient is the sum of both uses; and
+# it has the right values after `build` and after `train`.
+
+
+# %% tags=["6.9", "answer"]
+# file: model.py
+from torch import nn
+
+
+class LM(nn.Module):
+    def __init__(self, vocab, dim):
+        super().__init__()
+        self.table = nn.Embedding(vocab, dim)
+        self.head = nn.Linear(dim, vocab, bias=False)
+        self.tie()
+
+    def tie(self):
+        self.head.weight = self.table.weight
+
+    def logits(self, ids):
+        return self.head(self.table(ids))
+
+
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    model.tie()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    return model
+
+
+# file: train.py
+import torch
+
+
+def train(model, ids, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses = []
+    for _ in range(steps):
+        loss = model.logits(ids).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# file: probe.py
+from build import build
+
+
+def probe():
+    assert len(list(build(4, 2).parameters())) == 1
+
+
+# %% tags=["6.9", "given"]
+# file: model.py
+from torch import nn
+
+
+class LM(nn.Module):
+    def __init__(self, vocab, dim):
+        super().__init__()
+        self.table = nn.Embedding(vocab, dim)
+        self.head = nn.Linear(dim, vocab, bias=False)
+        self.tie()
+
+    def tie(self):
+        self.head.weight = self.table.weight
+
+    def logits(self, ids):
+        return self.head(self.table(ids))
+
+
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    return model
+
+
+# file: train.py
+import torch
+
+
+def train(model, ids, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses = []
+    for _ in range(steps):
+        loss = model.logits(ids).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# file: probe.py
+from build import build
+
+
+def probe():
+    raise NotImplementedError
+
+
+# %% tags=["6.9", "look_alike"]
+# a healthy project whose model has no head, and multiplies with the table itself
+# file: model.py
+import torch.nn.functional as F
+from torch import nn
+
+
+class LM(nn.Module):
+    def __init__(self, vocab, dim):
+        super().__init__()
+        self.table = nn.Embedding(vocab, dim)
+
+    def logits(self, ids):
+        return F.linear(self.table(ids), self.table.weight)
+
+
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    return model
+
+
+# file: train.py
+import torch
+
+
+def train(model, ids, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses = []
+    for _ in range(steps):
+        loss = model.logits(ids).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.9", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed_files
+
+cases = [("probe",), ("build", 4, 2), ("build", 3, 1), ("gradient",), ("train", 1), ("train", 3)]
+ids = torch.tensor([0, 2, 2])
+
+
+def look(what, *how):
+    if what == "probe":
+        return probed_files("6.9", versions)
+    modules = project("6.9")
+    if what == "build":
+        parameters = list(modules.build.build(*how).parameters())
+        return {"parameters": len(parameters), "values": parameters[0].detach()}
+    model = modules.build.build(4, 2)
+    table = next(iter(model.parameters()))
+    if what == "gradient":
+        model.logits(ids).square().mean().backward()
+        return table.grad
+    losses = modules.train.train(model, ids, *how)
+    return {"losses": losses, "parameters": len(list(model.parameters())), "table": table.detach()}
+
+
+def right(what, *how):
+    """The same with one plain tensor."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    vocab, dim = how if what == "build" else (4, 2)
+    table = (torch.arange(vocab * dim) / 8).view(vocab, dim)
+    if what == "build":
+        return {"parameters": 1, "values": table}
+    losses = []
+    for _ in range(*how if what == "train" else (1,)):
+        table.requires_grad_()
+        loss = (table[ids] @ table.t()).square().mean()
+        (grad,) = torch.autograd.grad(loss, table)
+        losses.append(loss.item())
+        table = table.detach() - 0.125 * grad
+    if what == "gradient":
+        return grad
+    return {"losses": losses, "parameters": 1, "table": table}
+
+
+check("6.9", look, cases, torch_says=right)
+
+
+# %% tags=["6.9", "wrong"]
+# The values are copied once. They were equal before, and each table still gets its own gradient and
+# its own step.
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    model.head.weight.data.copy_(model.table.weight.data + 0)
+    model.head.weight.requires_grad_()
+    return model
+
+
+def again(model):
+    model.head.weight.data.copy_(model.table.weight.data)
+
+
+# file: train.py
+import torch
+from build import again
+
+
+def train(model, ids, steps):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses = []
+    for _ in range(steps):
+        loss = model.logits(ids).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        again(model)
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.9", "wrong"]
+# Through .data both Parameters read one memory, and each still gets its own part of the gradient.
+# Plain SGD happens to add up both; whatever looks at a whole gradient, such as Adam or clipping,
+# sees two halves.
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    model.head.weight.data = model.table.weight.data
+    return model
+
+
+# %% tags=["6.9", "wrong"]
+# A head that is frozen is one parameter less to train, not one table: the gradient of its use is
+# lost, and it keeps its first values.
+# file: build.py
+import torch
+from model import LM
+
+
+def build(vocab, dim):
+    with torch.device("meta"):
+        model = LM(vocab, dim)
+    model.to_empty(device="cpu")
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(torch.arange(p.numel()).view_as(p) / 8)
+    model.head.weight.requires_grad_(False)
+    return model
+
+
+# %% [markdown] tags=["6.9", "hint"]
+# `LM` ties the weights. Which line runs after it, and makes new memory for each parameter?
+
+# %% [markdown] tags=["6.9", "hint"]
+# Equal values prove nothing: both tables are filled alike. Count the parameters that `build` gives:
+# `parameters()` names a shared one once.
+
+# %% [markdown] tags=["6.9", "hint"]
+# `to_empty` makes a new Parameter for each name. Tie again behind it, before the values are filled.
+
+# %% [markdown] tags=["6.9", "afterword"]
+# A tie is an identity, not an equality: one object under two names. Whatever makes parameters anew
+# ends it: `to_empty`, `load_state_dict(assign=True)`, an initialisation that binds a new Parameter.
+# `AliasMap()` shows which names share a memory, and the doctor names the line that ended a tie.
+
+# %% tags=["6.10", "about"]
+title = "All zero"
+kind = "repair"
+core = False
+difficulty = 2
+minutes = 11
+points = 3
+
+# %% [markdown] tags=["6.10", "statement"]
+# A model sends what its encoder computes through `quantise`, to whole numbers from -4 to 4, and
+# decodes it. The decoder learns. The encoder has a gradient in every step, and it is 0.
+#
+# - `quantise(x)` gives the whole numbers.
+# - `make()` returns an encoder and a decoder, two layers.
+# - `train(encoder, decoder, x, y, steps)` makes steps of SGD and returns the losses before each.
+#
+# **Probe** `probe(quantise, make, train)` gets the three functions. Mind that a gradient may be
+# zero for a good reason: among the healthy scripts is one whose decoder begins with zeros, so that
+# the encoder's *first* gradient is zero.
+#
+# **Repair** so that the values stay what they are, and the gradient of `quantise` is that of the
+# clamp: 1 from -4 to 4, and 0 outside. That is how such models are trained: the *straight-through*
+# estimator. **Done when** your probe tells the scripts apart, and values, gradients, losses and
+# weights are right.
+
+
+# %% tags=["6.10", "answer"]
+import torch
+from torch import nn
+
+
+def quantise(x):
+    ### BEGIN SOLUTION
+    x = x.clamp(-4, 4)
+    return x + (x.round() - x).detach()
+    ### END SOLUTION
+
+
+def make():
+    encoder, decoder = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+    nn.init.constant_(encoder.weight, 1.5)
+    nn.init.constant_(decoder.weight, 0.5)
+    return encoder, decoder
+
+
+def train(encoder, decoder, x, y, steps):
+    both = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.SGD(both, lr=0.0625)
+    losses = []
+    for _ in range(steps):
+        loss = (decoder(quantise(encoder(x))) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(quantise, make, train):
+    ### BEGIN SOLUTION
+    encoder, decoder = make()
+    before = encoder.weight.item()
+    train(encoder, decoder, torch.ones(1, 1), torch.full((1, 1), 2.0), steps=3)
+    assert encoder.weight.item() != before
+    ### END SOLUTION
+
+
+# %% tags=["6.10", "given"]
+import torch
+from torch import nn
+
+
+def quantise(x):
+    return x.clamp(-4, 4).round()
+
+
+def make():
+    encoder, decoder = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+    nn.init.constant_(encoder.weight, 1.5)
+    nn.init.constant_(decoder.weight, 0.5)
+    return encoder, decoder
+
+
+def train(encoder, decoder, x, y, steps):
+    both = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.SGD(both, lr=0.0625)
+    losses = []
+    for _ in range(steps):
+        loss = (decoder(quantise(encoder(x))) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(quantise, make, train):
+    raise NotImplementedError
+
+
+# %% tags=["6.10", "look_alike"]
+# a healthy script whose decoder begins with zeros, so that the encoder waits for the second step
+import torch
+from torch import nn
+
+
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def quantise(x):
+    return Rounded.apply(x.clamp(-4, 4))
+
+
+def make():
+    encoder, decoder = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+    nn.init.constant_(encoder.weight, 1.5)
+    nn.init.zeros_(decoder.weight)
+    return encoder, decoder
+
+
+def train(encoder, decoder, x, y, steps):
+    both = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.SGD(both, lr=0.0625)
+    losses = []
+    for _ in range(steps):
+        loss = (decoder(quantise(encoder(x))) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.10", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("values",), ("slopes",), ("training", 1), ("training", 4)]
+points = [-9.0, -4.25, -4.0, -3.3, -1.5, -0.4, 0.0, 0.5, 0.6, 1.7, 3.9, 4.0, 4.5, 100.0]
+x, y = torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[1.0], [2.0], [2.0]])
+
+
+def look(what, *steps):
+    if what == "probe":
+        return probed(probe, versions, "quantise", "make", "train")
+    if what == "training":
+        encoder, decoder = make()
+        losses = train(encoder, decoder, x, y, *steps)
+        weights = [encoder.weight.item(), decoder.weight.item()]
+        return {"losses": losses, "encoder, decoder": weights}
+    at = torch.tensor(points, requires_grad=True)
+    values = quantise(at)
+    if what == "values":
+        return values.tolist()
+    values.sum().backward()
+    return None if at.grad is None else at.grad.tolist()
+
+
+def right(what, *steps):
+    """The same by hand."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    if what == "values":
+        return [float(round(min(max(point, -4.0), 4.0))) for point in points]
+    if what == "slopes":
+        return [1.0 if -4 <= point <= 4 else 0.0 for point in points]
+    encoder, decoder, losses = 1.5, 0.5, []
+    for _ in range(*steps):
+        terms = []
+        for a, b in zip(x.flatten().tolist(), y.flatten().tolist(), strict=True):
+            inner = encoder * a
+            level = round(min(max(inner, -4.0), 4.0))
+            off = decoder * level - b
+            slope = decoder * a if -4 <= inner <= 4 else 0.0
+            terms.append((off**2, 2 * off * slope, 2 * off * level))
+        loss, by_encoder, by_decoder = (sum(column) / 3 for column in zip(*terms, strict=True))
+        losses.append(loss)
+        encoder, decoder = encoder - 0.0625 * by_encoder, decoder - 0.0625 * by_decoder
+    return {"losses": losses, "encoder, decoder": [encoder, decoder]}
+
+
+check("6.10", look, cases, torch_says=right)
+
+
+# %% tags=["6.10", "wrong"]
+# Without round the gradient flows, and the values are no whole numbers any more: it is another
+# model.
+def quantise(x):
+    return x.clamp(-4, 4)
+
+
+# %% tags=["6.10", "wrong"]
+# The gradient of the round is mended, and that of the clamp is lost: outside of -4 to 4 a step
+# cannot change the value, and still it gets the gradient 1.
+def quantise(x):
+    return x + (x.clamp(-4, 4).round() - x).detach()
+
+
+# %% tags=["6.10", "wrong"]
+# A tensor made of the rounded numbers, with requires_grad=True, is a new leaf. Nothing leads from
+# it to the encoder, whose gradient is now None.
+def quantise(x):
+    return x.clamp(-4, 4).round().detach().requires_grad_()
+
+
+def train(encoder, decoder, x, y, steps):
+    both = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.SGD(both, lr=0.0625)
+    losses = []
+    for _ in range(steps):
+        loss = (decoder(quantise(encoder(x))) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.10", "wrong"]
+# A larger learning rate makes larger steps of the decoder. Zero times anything is zero: the encoder
+# stands.
+def quantise(x):
+    return x.clamp(-4, 4).round()
+
+
+def train(encoder, decoder, x, y, steps):
+    both = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.SGD(both, lr=0.125)
+    losses = []
+    for _ in range(steps):
+        loss = (decoder(quantise(encoder(x))) - y).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% [markdown] tags=["6.10", "hint"]
+# A zero says that a path is there, and that a factor on it is 0. Which operator between encoder and
+# loss has a derivative that is 0 almost everywhere?
+
+# %% [markdown] tags=["6.10", "hint"]
+# A single gradient of zero proves nothing. Train for a few steps, and ask whether the encoder's
+# weight has moved.
+
+# %% [markdown] tags=["6.10", "hint"]
+# Add what rounding changes as a constant: `x + (x.round() - x).detach()`, with `x` clamped before.
+# Here a detach is the repair.
+
+# %% [markdown] tags=["6.10", "afterword"]
+# The values are bit for bit those of `round`: for these numbers the difference is exact, and so is
+# the sum. `explain_backward` names the node at which a gradient arrives and zero leaves.
+
+# %% tags=["6.11", "about"]
+title = "Three NaNs, and not a bit of the output changed"
+kind = "repair"
+core = True
+difficulty = 2
+minutes = 10
+points = 3
+
+# %% [markdown] tags=["6.11", "statement"]
+# Three functions from three reports. Their outputs are right, and each of them has inputs for which
+# its gradient is NaN. Each for another reason.
+#
+# - `transmitted(sine, eta)`: the cosine of the angle at which a ray of light goes on behind a
+#   surface, 0 where it does not go through. `eta` is a number.
+# - `soft_rectifier(x)`: a smooth step, also for `x` as large as 1000.
+# - `distance(a, b)`: of the vectors along the last dimension. Some pairs are equal.
+#
+# All tensors are float64. Mend the functions:
+#
+# - The outputs stay what they are, bit for bit, for all inputs.
+# - The gradients are the derivatives. Two points have none: where the ray just does not go through,
+#   the gradient is 0, and so it is for the distance of two equal vectors.
+# - No node gives a NaN in backward, so anomaly mode finds nothing, and there is no hook.
+# - A NaN that comes from elsewhere is not hidden: where one arrives in backward, one goes on.
+#
+# **Done when** all this holds on a grid of inputs, bad and good ones. There are many right repairs.
+
+
+# %% tags=["6.11", "answer"]
+def transmitted(sine, eta):
+    ### BEGIN SOLUTION
+    inside = 1 - (eta * sine) ** 2
+    through = inside > 0
+    harmless = torch.where(through, inside, torch.ones_like(inside))
+    return torch.where(through, harmless.sqrt(), torch.zeros_like(inside))
+    ### END SOLUTION
+
+
+def soft_rectifier(x):
+    ### BEGIN SOLUTION
+    return torch.where(x > 0, x, x.clamp(max=0).exp() - 1)
+    ### END SOLUTION
+
+
+def distance(a, b):
+    ### BEGIN SOLUTION
+    squared = (a - b).pow(2).sum(-1)
+    apart = squared > 0
+    harmless = torch.where(apart, squared, torch.ones_like(squared))
+    return torch.where(apart, harmless.sqrt(), torch.zeros_like(squared))
+    ### END SOLUTION
+
+
+# %% tags=["6.11", "given"]
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    return torch.where(inside > 0, inside.sqrt(), torch.zeros_like(inside))
+
+
+def soft_rectifier(x):
+    return torch.where(x > 0, x, x.exp() - 1)
+
+
+def distance(a, b):
+    return (a - b).pow(2).sum(-1).sqrt()
+
+
+# %% tags=["6.11", "check"]
+mended = {
+    "transmitted": transmitted,
+    "soft_rectifier": soft_rectifier,
+    "distance": distance,
+}
+as_given = {
+    "transmitted": lambda sine, eta: torch.where(
+        1 - (eta * sine) ** 2 > 0, (1 - (eta * sine) ** 2).sqrt(), torch.zeros_like(sine)
+    ),
+    "soft_rectifier": lambda x: torch.where(x > 0, x, x.exp() - 1),
+    "distance": lambda a, b: (a - b).pow(2).sum(-1).sqrt(),
+}
+
+
+def tensors_of(values):
+    """Lists become leaves, a number stays a number."""
+    lists = [isinstance(value, list) for value in values]
+    pairs = zip(values, lists, strict=True)
+    return [torch.tensor(v).double().requires_grad_() if is_list else v for v, is_list in pairs]
+
+
+def leaves_of(inputs):
+    return [t for t in inputs if isinstance(t, torch.Tensor)]
+
+
+def from_behind(out, nan_at=None):
+    """The gradient that arrives: 1, 2, 3 …, or a NaN in one place."""
+    grad = (torch.arange(out.numel()) + 1.0).double().view(out.shape)
+    if nan_at is not None:
+        grad[nan_at] = float("nan")
+    return grad
+
+
+def gradients_of(out, leaves, grad):
+    if not out.requires_grad:
+        return None
+    found = torch.autograd.grad(out, leaves, grad, allow_unused=True)
+    return [None if g is None else g.round(decimals=6) for g in found]
+
+
+def same_bits(name, values):
+    """Is each output the given one, bit for bit? One by one, since places may matter for exp."""
+    with torch.no_grad():
+        inputs = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors_of(values)]
+        for i in range(len(leaves_of(inputs)[0])):
+            one = [t[i : i + 1] if isinstance(t, torch.Tensor) else t for t in inputs]
+            if mended[name](*one).tolist() != as_given[name](*one).tolist():
+                return False
+    return True
+
+
+def node_with_nan(name, values):
+    """Does anomaly mode find a node that gives a NaN?"""
+    inputs = tensors_of(values)
+    out = mended[name](*inputs)
+    with torch.autograd.set_detect_anomaly(True):
+        try:
+            gradients_of(out, leaves_of(inputs), from_behind(out))
+        except RuntimeError as error:
+            return "returned nan values" in str(error)
+    return False
+
+
+def names_hook(name):
+    """Does its code name a hook? On a node it could hide a NaN from anomaly mode."""
+    code = getattr(getattr(mended[name], "__wrapped__", mended[name]), "__code__", None)
+    return any("hook" in word for word in getattr(code, "co_names", ()))
+
+
+def nan_goes_on(name, values, healthy):
+    """In which gradients does a NaN come out that arrives at a healthy place?"""
+    inputs = tensors_of(values)
+    out = mended[name](*inputs)
+    grads = gradients_of(out, leaves_of(inputs), from_behind(out, nan_at=healthy))
+    return (
+        None if grads is None else [g is not None and bool(g[healthy].isnan().any()) for g in grads]
+    )
+
+
+def watch_repair(name, values, healthy):
+    inputs = tensors_of(values)
+    out = mended[name](*inputs)
+    return {
+        "output": out.detach(),
+        "bit for bit as given": same_bits(name, values),
+        "gradients": gradients_of(out, leaves_of(inputs), from_behind(out)),
+        "a node gives NaN": node_with_nan(name, values),
+        "a hook": names_hook(name),
+        "a NaN from elsewhere goes on": nan_goes_on(name, values, healthy),
+    }
+
+
+def derivatives(name, out, inputs):
+    """By formulas of the textbook; what is divided by 0 is replaced by 0."""
+    if name == "transmitted":
+        sine, eta = inputs
+        return [torch.where(out > 0, -(eta**2) * sine / out, 0 * sine)]
+    if name == "soft_rectifier":
+        return [torch.where(inputs[0] > 0, 1.0, out + 1)]
+    a, b = inputs
+    slope = torch.where(out[:, None] > 0, (a - b) / out[:, None], 0 * a)
+    return [slope, -slope]
+
+
+def by_textbook(name, values, healthy):
+    inputs = [t.detach() if isinstance(t, torch.Tensor) else t for t in tensors_of(values)]
+    out = as_given[name](*inputs)
+    grad, found = from_behind(out), derivatives(name, out, inputs)
+    found = [(grad.view(-1, *[1] * (d.dim() - 1)) * d).round(decimals=6) for d in found]
+    return {
+        "output": out,
+        "bit for bit as given": True,
+        "gradients": found,
+        "a node gives NaN": False,
+        "a hook": False,
+        "a NaN from elsewhere goes on": [True] * len(found),
+    }
+
+
+near = 1 - 2**-21
+grid = [
+    ("transmitted", ([0.25, 0.5, -0.25], 1.0), 1),
+    ("transmitted", ([0.25, 0.75, -0.75, 0.4], 1.5), 0),
+    ("transmitted", ([0.5, 0.25, -0.5], 2.0), 1),
+    ("transmitted", ([near, -near, 1.0, 0.0], 1.0), 0),
+    ("soft_rectifier", ([1.0, -1.0, 0.5, -0.0001],), 0),
+    ("soft_rectifier", ([0.0, 2.0, -2.0],), 1),
+    ("soft_rectifier", ([800.0, -800.0, 1000.0, 80.0, -3.0],), 4),
+    ("distance", ([[3.0, 4.0], [1.0, 1.0]], [[0.0, 0.0], [7.0, 9.0]]), 1),
+    ("distance", ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [0.0, 0.0]]), 1),
+    ("distance", ([[3 * 2**-30, 4 * 2**-30], [2.0, 2.0]], [[0.0, 0.0], [2.0, 2.0]]), 0),
+]
+check("6.11", watch_repair, grid, torch_says=by_textbook)
+
+
+# %% tags=["6.11", "wrong"]
+# You make each NaN of the gradient a 0, behind the damage. The numbers look right, but a node still
+# gives NaN, and one that comes from another mistake is hidden as well. Mend what is computed.
+def transmitted(sine, eta):
+    if sine.requires_grad:
+        sine = sine.clone()
+        sine.register_hook(torch.nan_to_num)
+    inside = 1 - (eta * sine) ** 2
+    return torch.where(inside > 0, inside.sqrt(), torch.zeros_like(inside))
+
+
+def soft_rectifier(x):
+    if x.requires_grad:
+        x = x.clone()
+        x.register_hook(torch.nan_to_num)
+    return torch.where(x > 0, x, x.exp() - 1)
+
+
+def distance(a, b):
+    difference = a - b
+    if difference.requires_grad:
+        difference.register_hook(torch.nan_to_num)
+    return difference.pow(2).sum(-1).sqrt()
+
+
+# %% tags=["6.11", "wrong"]
+# You cut the gradient to a range, in a hook. That leaves a NaN a NaN, and makes large gradients,
+# which are right, smaller.
+def transmitted(sine, eta):
+    if sine.requires_grad:
+        sine = sine.clone()
+        sine.register_hook(lambda grad: grad.clamp(-10, 10))
+    inside = 1 - (eta * sine) ** 2
+    return torch.where(inside > 0, inside.sqrt(), torch.zeros_like(inside))
+
+
+# %% tags=["6.11", "wrong"]
+# transmitted has a smallest number under its root now, and so its output is not 0 any more where no
+# light goes through. That changes the model.
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    return inside.clamp(min=1e-12).sqrt()
+
+
+# %% tags=["6.11", "wrong"]
+# In transmitted the argument is never negative now. But it may be 0, and there the root has an
+# infinite derivative: clamp lets the gradient through at its own border.
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    return inside.clamp(min=0).sqrt()
+
+
+# %% tags=["6.11", "wrong"]
+# You multiply by 0 where no light goes through. 0 times NaN is NaN, in the output and in the
+# gradient. where chooses; a product does not.
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    return inside.sqrt() * (inside > 0)
+
+
+# %% tags=["6.11", "wrong"]
+# You clean the root's result. Its NaN is gone, but in backward the root gets a 0 and divides it by
+# its own result, which is still NaN. Clean the argument.
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    root = inside.sqrt().nan_to_num()
+    return torch.where(inside > 0, root, torch.zeros_like(inside))
+
+
+# %% tags=["6.11", "wrong"]
+# The branch with the root is detached. No NaN, and no gradient either.
+def transmitted(sine, eta):
+    inside = 1 - (eta * sine) ** 2
+    return torch.where(inside > 0, inside.sqrt().detach(), torch.zeros_like(inside))
+
+
+# %% tags=["6.11", "wrong"]
+# soft_rectifier is F.elu for you. It uses expm1, which is more exact near 0: other bits, so another
+# model than the one that was trained.
+def soft_rectifier(x):
+    return F.elu(x)
+
+
+# %% tags=["6.11", "wrong"]
+# At 0 the gradient of soft_rectifier is a half: minimum divides it between two equal numbers. The
+# derivative is 1 there.
+def soft_rectifier(x):
+    return torch.where(x > 0, x, torch.minimum(x, torch.zeros_like(x)).exp() - 1)
+
+
+# %% tags=["6.11", "wrong"]
+# soft_rectifier gets the largest number that there is instead of infinity. But that comes after
+# exp, and in backward exp multiplies by its own result, which is infinite. Limit the argument.
+def soft_rectifier(x):
+    return torch.where(x > 0, x, x.exp().clamp(max=1e300) - 1)
+
+
+# %% tags=["6.11", "wrong"]
+# There is a small number under the root of distance. Two equal vectors are no longer at distance 0,
+# and the distance of two that are close is wrong.
+def distance(a, b):
+    return ((a - b).pow(2).sum(-1) + 1e-12).sqrt()
+
+
+# %% tags=["6.11", "wrong"]
+# F.pairwise_distance adds a small number to each difference. So its output is another one, for all
+# pairs.
+def distance(a, b):
+    return F.pairwise_distance(a, b)
+
+
+# %% tags=["6.11", "wrong"]
+# In distance you take vectors that are close for equal ones. They are apart, and their gradient has
+# length 1.
+def distance(a, b):
+    squared = (a - b).pow(2).sum(-1)
+    apart = squared > 1e-12
+    harmless = torch.where(apart, squared, torch.ones_like(squared))
+    return torch.where(apart, harmless.sqrt(), squared.sqrt().detach())
+
+
+# %% tags=["6.11", "wrong"]
+# distance chooses 0 where the vectors are equal, but the root is still computed there, and where
+# sends it a 0. Make the argument harmless, not the result.
+def distance(a, b):
+    squared = (a - b).pow(2).sum(-1)
+    return torch.where(squared > 0, squared.sqrt(), torch.zeros_like(squared))
+
+
+# %% [markdown] tags=["6.11", "hint"]
+# Look at each function in its bad point with `explain_backward`. Which node is given a finite
+# number and gives a NaN? What does its formula divide by, or multiply with?
+
+# %% [markdown] tags=["6.11", "hint"]
+# `where` computes both branches and sends a 0 to the one not taken. So no branch may be computed at
+# an argument at which its derivative is not finite: choose another argument there first, one that
+# cannot hurt, and choose the result afterwards.
+
+# %% [markdown] tags=["6.11", "hint"]
+# `harmless = torch.where(through, inside, torch.ones_like(inside))` before the root, and the same
+# `where` as before behind it. exp overflows only for positive numbers, and these are not needed:
+# `x.clamp(max=0)`. For the distance do as for the root.
+
+# %% [markdown] tags=["6.11", "afterword"]
+# One NaN came from a root of a negative number, one from an infinity in the branch that nobody
+# took, one from 0 times infinity in a single branch, with a perfect output. One remedy for all:
+# choose before you compute. `torch.linalg.vector_norm` does it for you; its gradient at 0 is 0.
+
+# %% tags=["6.12", "about"]
+title = "Three holders of one graph"
+kind = "repair"
+core = True
+difficulty = 2
+minutes = 10
+points = 3
+
+# %% [markdown] tags=["6.12", "statement"]
+# `fit` trains a model and returns two lists, with an entry for each batch: the loss, and the mean
+# of what the first layer gives (`model[0]`). Both are plotted at the end. `batches` gives each
+# batch once, as a generator does. The loss uses an exponential of somebody's own, `Exp`. The
+# numbers are right, and the memory grows with every batch: the graphs of all steps stay alive, and
+# three things hold them. Mend `Exp` and `fit`.
+#
+# **Done when**
+#
+# - the weights, the two lists and their numbers are what they were; the entries are plain numbers,
+#   or tensors without a history;
+# - from the second batch on, no step leaves more graphs alive than the step before, and when `fit`
+#   has returned none is. Python's garbage collector, which would find a cycle some time, is
+#   switched off while the check counts, and you do not call it;
+# - afterwards nothing is written to the lists any more when the model runs, and hooks that others
+#   have registered still run.
+
+
+# %% tags=["6.12", "answer"]
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad):
+        ### BEGIN SOLUTION
+        (y,) = ctx.saved_tensors
+        return grad * y
+        ### END SOLUTION
+
+
+def fit(model, optimizer, batches):
+    ### BEGIN SOLUTION
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    handle.remove()
+    return losses, means
+    ### END SOLUTION
+
+
+# %% tags=["6.12", "given"]
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean())
+
+    model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    return losses, means
+
+
+# %% tags=["6.12", "check"]
+import gc
+from itertools import pairwise
+from weakref import ref
+
+
+class Sign:
+    """Lies in a node of the graph, and lives as long as the node does."""
+
+
+class Marked(nn.Linear):
+    """A layer that leaves a sign in the node of its output."""
+
+    def __init__(self, *sizes, signs):
+        super().__init__(*sizes, bias=False, dtype=torch.float64)
+        n = self.weight.numel()
+        self.weight.data = ((torch.arange(n) * 5 % 7 - 3) / 16).double().view(self.weight.shape)
+        self.signs = signs
+
+    def forward(self, x):
+        out = super().forward(x)
+        if out.grad_fn is not None:
+            sign = Sign()
+            out.grad_fn.metadata["a sign of the check"] = sign
+            self.signs.append(ref(sign))
+        return out
+
+
+def numbers_in(logged):
+    """The numbers of a list, and whether one of its tensors has a history."""
+    with_history = any(isinstance(one, torch.Tensor) and one.requires_grad for one in logged)
+    return [float(one) for one in logged], with_history
+
+
+def watch_fit(batches, lr):
+    """Train a small model, and count before each batch which graphs are alive."""
+    signs, alive, ran, collected = [], [], [], []
+    model = nn.Sequential(Marked(2, 3, signs=signs), nn.Tanh(), Marked(3, 2, signs=signs))
+    model[0].register_forward_hook(lambda *_: ran.append("a hook of somebody else"))
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+
+    def count_alive():
+        return sum(sign() is not None for sign in signs)
+
+    def stream():
+        for batch in batches:
+            alive.append(count_alive())
+            yield torch.tensor(batch).double()
+        alive.append(count_alive())
+
+    def note(phase, _):
+        collected.append(phase)
+
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        losses, means = fit(model, optimizer, stream())
+        left = count_alive()
+        (loss_numbers, of_losses), (mean_numbers, of_means) = numbers_in(losses), numbers_in(means)
+        trained = [w.detach().clone() for w in model.parameters()]
+        steps_seen, lengths = len(ran), (len(losses), len(means))
+        model(torch.ones(1, 2).double())
+        grown = (len(losses), len(means)) != lengths
+        del losses, means
+        in_circles = count_alive()
+    finally:
+        gc.callbacks.remove(note)
+        if enabled:
+            gc.enable()
+    return {
+        "losses": loss_numbers,
+        "means": mean_numbers,
+        "weights": trained,
+        "history in losses, in means": [of_losses, of_means],
+        "alive graphs that each step adds, from the second on": [
+            after > before for before, after in pairwise(alive[1:])
+        ],
+        "alive after fit": left,
+        "alive without the lists": in_circles,
+        "garbage collections asked for": len(collected),
+        "lists grow afterwards": grown,
+        "hooks of others run, in fit and after": [
+            steps_seen >= len(batches),
+            len(ran) > steps_seen,
+        ],
+    }
+
+
+def by_plain_loop(batches, lr):
+    """The same numbers from a loop that logs after each step and holds nothing."""
+    model = nn.Sequential(Marked(2, 3, signs=[]), nn.Tanh(), Marked(3, 2, signs=[]))
+    losses, means = [], []
+    for batch in batches:
+        x = torch.tensor(batch).double()
+        value = model(x).exp().mean()
+        slopes = torch.autograd.grad(value, list(model.parameters()))
+        losses.append(value.item())
+        means.append(model[0](x).mean().item())
+        for weight, slope in zip(model.parameters(), slopes, strict=True):
+            weight.data -= lr * slope
+    return {
+        "losses": losses,
+        "means": means,
+        "weights": [w.detach() for w in model.parameters()],
+        "history in losses, in means": [False, False],
+        "alive graphs that each step adds, from the second on": [False] * (len(batches) - 1),
+        "alive after fit": 0,
+        "alive without the lists": 0,
+        "garbage collections asked for": 0,
+        "lists grow afterwards": False,
+        "hooks of others run, in fit and after": [True, True],
+    }
+
+
+runs = [
+    ([[[1, 2]], [[-1, 0], [2, 1]], [[0, 1]], [[1, 1]]], 0.5),
+    ([[[2, -1]], [[1, 3]], [[0, -2]], [[1, 0]], [[-1, 1]], [[2, 2]]], 0.25),
+]
+check("6.12", watch_fit, runs, torch_says=by_plain_loop)
+
+
+# %% tags=["6.12", "wrong"]
+# Only the list of losses is mended. The hook still appends a tensor with a history, and Exp still
+# holds its own node.
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean())
+
+    model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# Both lists are mended and the hook is gone, but Exp writes its own output to ctx. The output holds
+# its node, the node holds ctx, and ctx the output: a cycle, which only the garbage collector ends.
+# save_for_backward knows of it.
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+# %% tags=["6.12", "wrong"]
+# You call the garbage collector for the cycle in Exp. It walks over all objects of the program, in
+# each step. Do not make the cycle.
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        import gc
+
+        gc.collect()
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+# %% tags=["6.12", "wrong"]
+# del takes a name away, and empty_cache gives back memory that nobody holds. The lists and the
+# cycle hold the graphs all the same.
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+        del loss
+        torch.cuda.empty_cache()
+    handle.remove()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# clone() copies the values, and its result has a history: the node of clone, and the whole graph
+# behind it. Keep numbers, or detach.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().clone())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.clone())
+    handle.remove()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# Nothing leaks, since nothing is logged. Somebody wants to plot the numbers.
+def fit(model, optimizer, batches):
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+    return [], []
+
+
+# %% tags=["6.12", "wrong"]
+# The loss is detached before backward, and requires_grad_ has silenced the error. No gradient
+# reaches the model any more: cut what is kept, not what is trained.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean().detach().requires_grad_()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    handle.remove()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# No graph is kept, but your hook stays on the model. It appends to the list whenever the model runs
+# after training. register_forward_hook returns a handle, with remove().
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
+
+    model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# You take every hook off the layer, also those of others. Keep the handle of your own, and remove
+# that.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
+
+    model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model[0]._forward_hooks.clear()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# Your hook's list is mended and the hook is gone, but the losses are still tensors with a history.
+# Each of them holds the graph of its step.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    handle.remove()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# The losses are numbers and the hook is gone, but what it has appended are still tensors with a
+# history. Each of them holds the graph of the first layer.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    handle.remove()
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# The lists are turned into numbers, but after the last batch. Until then all graphs are alive, and
+# that is when the memory runs out.
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean())
+
+    handle = model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    handle.remove()
+    return [loss.item() for loss in losses], [mean.item() for mean in means]
+
+
+# %% [markdown] tags=["6.12", "hint"]
+# Ask who holds a graph: `graph_holders()` after a call of `fit`, or `graph_memory(step)` for a step
+# of your own. Two holders are lists. The third is not a name of yours.
+
+# %% [markdown] tags=["6.12", "hint"]
+# A tensor that is kept for a plot needs no history: `item()` or `detach()`, at the moment when it
+# is appended. And what does `register_forward_hook` return?
+
+# %% [markdown] tags=["6.12", "hint"]
+# In `Exp`, the output has a node, that node has `ctx`, and `ctx.y` is the output.
+# `ctx.save_for_backward(y)` in forward and `(y,) = ctx.saved_tensors` in backward make no cycle:
+# torch keeps an output without its history.
+
+# %% [markdown] tags=["6.12", "afterword"]
+# After backward the saved tensors of torch's own nodes are freed, so what grows is not much: a few
+# nodes for each step. `ctx.y` is not freed at all, since torch does not know that it is there.
+
+# %% tags=["6.13", "about"]
+title = "MiniTorch 6: versions"
+kind = "build"
+core = True
+difficulty = 3
+minutes = 20
+points = 4
+
+# %% [markdown] tags=["6.13", "statement"]
+# The last piece of your small torch counts writes in place, and notices when one has spoiled a
+# saved tensor. What is there: `t.version` is the counter of a tensor; every tensor that is made,
+# also by `alias(t, sizes, strides)` over the storage of another one, begins with a new
+# `VersionCounter()`. `t.requires_grad`, `t.grad_fn` (its node, or None), `t.sizes`, `t.strides` and
+# `GradMode.enabled` you know. `redispatch(op, keys, t, *args)` runs the layers below yours.
+# `join(out, t, op, args)` makes `out` a view of the base of `t`. From then on `out.base` is that
+# base, the one at the root, and `out.steps` are the operators that lead there from it, or None if
+# the view was made while nothing was recorded. Of a tensor that is no view, `base` is None.
+#
+# - `VersionCounter()` has a `value`, 0 at first.
+# - `Saved(t, is_output)` is what a node keeps of a tensor, under `tensor`; a backward that retains
+#   nothing sets `saved.tensor = None`. `Saved` notes the version at which it was made. An output is
+#   kept without its history, as an alias: it would hold the node that holds it.
+# - `saved.unpack(node)` gives it back. An input is the tensor itself; an output is an alias that
+#   requires a gradient, with `node` as its `grad_fn` and the counter of the tensor that was saved.
+#   If the tensor is gone, or its version is no longer the one that was noted, it raises
+#   RuntimeError.
+# - `track_view(op, keys, t, *args)` is the kernel of ADInplaceOrView for an operator that views: it
+#   lets the layers below compute, gives the result the counter of `t`, joins it, and returns it.
+# - `bump(op, keys, t, *args)` is the one for an operator that writes to `t`: it lets the layers
+#   below write, and the version is one more. If they refuse, nothing moves.
+# - `check_write(t)` is asked before a write in which a gradient is involved. While operators are
+#   recorded, it raises RuntimeError for a leaf that requires a gradient, for a view of one, and for
+#   a view that was made while nothing was recorded. Any other write may go on.
+#
+# The errors say in a sentence what is wrong. Who calls your pieces, and how a write changes
+# histories, is given.
+#
+# **Done when** random programs of views, writes and backwards have the versions, values and
+# gradients of torch, are refused where torch refuses, and leave no node behind.
+
+# %% tags=["6.13", "setup"]
+from insidetorch.mini import GradMode, alias, assemble, join, redispatch
+
+
+# %% tags=["6.13", "answer"]
+class VersionCounter:
+    def __init__(self):
+        ### BEGIN SOLUTION
+        self.value = 0
+        ### END SOLUTION
+
+
+class Saved:
+    def __init__(self, t, is_output=False):
+        ### BEGIN SOLUTION
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.is_output = is_output
+        self.version, self.noted = t.version, t.version.value
+        ### END SOLUTION
+
+    def unpack(self, node):
+        ### BEGIN SOLUTION
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor, self.tensor.sizes, self.tensor.strides)
+        out.version, out.requires_grad, out.grad_fn = self.version, True, node
+        return out
+        ### END SOLUTION
+
+
+def track_view(op, keys, t, *args):
+    ### BEGIN SOLUTION
+    out = redispatch(op, keys, t, *args)
+    out.version = t.version
+    join(out, t, op, args)
+    return out
+    ### END SOLUTION
+
+
+def bump(op, keys, t, *args):
+    ### BEGIN SOLUTION
+    out = redispatch(op, keys, t, *args)
+    t.version.value += 1
+    return out
+    ### END SOLUTION
+
+
+def check_write(t):
+    ### BEGIN SOLUTION
+    if not GradMode.enabled:
+        return
+    if t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+    root = t if t.base is None else t.base
+    if root.requires_grad and root.grad_fn is None:
+        raise RuntimeError("A leaf that requires a gradient is not written while recording.")
+    ### END SOLUTION
+
+
+# %% tags=["6.13", "check"]
+import gc
+from functools import partial
+from math import prod
+from operator import attrgetter
+from random import Random
+from weakref import ref
+
+pieces = {
+    "VersionCounter": VersionCounter,
+    "Saved": Saved,
+    "track_view": track_view,
+    "bump": bump,
+    "check_write": check_write,
+}
+torch_operators = {
+    "add": torch.add,
+    "mul": torch.mul,
+    "exp": torch.exp,
+    "clone": torch.clone,
+    "sum": lambda t, dims: t.sum(dims, keepdim=True),
+    "detach": torch.Tensor.detach,
+    "view": torch.Tensor.view,
+    "permute": torch.Tensor.permute,
+    "narrow": torch.Tensor.narrow,
+    "expand": torch.Tensor.expand,
+    "add_": torch.Tensor.add_,
+    "mul_": torch.Tensor.mul_,
+    "copy_": torch.Tensor.copy_,
+}
+fresh, views = ("add", "mul", "mul", "exp", "clone", "sum"), ("view", "permute", "narrow", "narrow")
+writes = ("add_", "mul_", "copy_")
+
+
+def values_for(sizes, start=0):
+    return [((i * 5 + start) % 7 - 2.5) / 4 for i in range(prod(sizes))]
+
+
+def torch_tensor(sizes, start, flag):
+    t = torch.tensor(values_for(sizes, start)).double().view(sizes)
+    return t.clone().requires_grad_(flag)  # a base of its own, no view
+
+
+# --- random programs, chosen with torch
+
+
+def overlapping(t):
+    return any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True))
+
+
+def view_arguments(random, name, t):
+    sizes = tuple(t.shape)
+    if name == "view":
+        return (random.choice(((1, *sizes), (*sizes, 1))),)
+    if name == "permute":
+        return (random.sample(range(len(sizes)), len(sizes)),)
+    if name == "expand":
+        return ((2, *sizes),)
+    dim = random.randrange(len(sizes))
+    start = random.randrange(sizes[dim])
+    return dim, start, random.randint(1, sizes[dim] - start)
+
+
+def target_of(random, tensors, aside):
+    """What to write to: often a view, and seldom what belongs to a leaf, which is refused."""
+    every = range(len(tensors))
+    roots = [t if t._base is None else t._base for t in tensors]
+    free = [i for i in every if not (roots[i].requires_grad and roots[i].is_leaf)]
+    of_views = [i for i in free if tensors[i]._base is not None]
+    return random.choice(random.choice((free, of_views, of_views, every, [*aside])) or every)
+
+
+def random_step(random, tensors, aside):
+    """An operator, the places of its tensors, its other arguments, and whether it is recorded."""
+    usable = [i for i in range(len(tensors)) if i not in aside]
+    at, other, recorded = random.choice(usable), random.choice(usable), random.random() < 0.7
+    name = random.choice((random.choice(fresh), random.choice((*views, "expand", "detach"))))
+    if random.random() < 0.4:
+        at = target_of(random, tensors, aside)
+        sizes = [tensors[i].shape for i in usable]
+        fitting = [i for i, s in zip(usable, sizes, strict=True) if s in (tensors[at].shape, ())]
+        if random.random() < 0.9 and fitting:
+            other = random.choice(fitting)
+        return random.choice(writes), (at, other), (), recorded
+    if name in views and not tensors[at].dim():
+        name = "clone"
+    if name in ("add", "mul"):
+        return name, (at, other), (), recorded
+    if name in (*views, "expand"):
+        return name, (at,), view_arguments(random, name, tensors[at]), recorded
+    return name, (at,), ((0,)[: tensors[at].dim()],) if name == "sum" else (), recorded
+
+
+def unclear(t, other):
+    """Is memory read that is written at the same time, or does a base overlap itself?
+
+    torch refuses some of the first, and a backward through the second; MiniTorch does neither.
+    """
+    same = t.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return same or (t._base is not None and overlapping(t._base) and not overlapping(t))
+
+
+def too_large(name, of, rest):
+    """Has the result too many values, or too large ones, or would there be none?"""
+    try:
+        out = torch_operators[name.removesuffix("_")](*(t.detach() for t in of), *rest)
+    except KeyError:
+        out = of[1].detach()  # of copy_
+    except RuntimeError:
+        return not name.endswith("_")  # a write may be refused
+    return out.numel() > 12 or out.dim() > 3 or bool(out.abs().max() > 3)
+
+
+def torch_step(tensors, name, places, rest, recorded):
+    """Run a step in torch; a new tensor is appended."""
+    with torch.set_grad_enabled(recorded):
+        out = torch_operators[name](*(tensors[i] for i in places), *rest)
+    if not name.endswith("_"):
+        tensors.append(out)
+
+
+def attempt(run):
+    """Does it run, or is it refused?"""
+    try:
+        run()
+    except NotImplementedError:  # a piece that is still to be written
+        raise
+    except (RuntimeError, ValueError):
+        return "refused"
+    return "done"
+
+
+def random_program(seed):
+    """Leaves (sizes, flag), and steps: as of random_step, or ("back", where, retain_graph).
+
+    Views that are made while nothing is recorded are only written to.
+    """
+    random, steps, aside = Random(seed), [], set()
+    leaves = [(random.choice([(2, 2), (2,), (1, 2), ()]), random.random() < 0.4) for _ in range(2)]
+    leaves.append(((2,), True))
+    tensors = [torch_tensor(sizes, i, flag) for i, (sizes, flag) in enumerate(leaves)]
+    while len(steps) < 11:
+        if random.random() < 0.15:
+            step = ("back", random.choice(roots_of(tensors, aside)[-3:]), random.random() < 0.5)
+        else:
+            name, places, rest, recorded = step = random_step(random, tensors, aside)
+            of = [tensors[i] for i in places]
+            if too_large(name, of, rest) or (name in writes and unclear(*of)):
+                continue
+            if name in (*views, "expand") and not recorded:
+                aside.add(len(tensors))
+        steps.append(step)
+        attempt(lambda step=step: torch_run(tensors, *step))
+    roots = roots_of(tensors, aside)
+    steps += [("back", roots[-1], True), ("back", random.choice(roots), False)]
+    return leaves, steps, aside
+
+
+def roots_of(tensors, aside):
+    return [i for i, t in enumerate(tensors) if i not in aside and t.requires_grad]
+
+
+def run_program(seed, new_leaf, run_step, described, base_of):
+    """What each step does on one of the two sides, and what is there at the end."""
+    leaves, steps, aside = random_program(seed)
+    tensors = [new_leaf(sizes, i, flag) for i, (sizes, flag) in enumerate(leaves)]
+    wanted, seen = [t for t, (_, flag) in zip(tensors, leaves, strict=True) if flag], []
+    for step in steps:
+        verdict = attempt(lambda step=step: run_step(tensors, *step))
+        if step[0] == "back" and verdict == "refused":  # how far it came depends on the ages
+            for t in wanted:
+                t.grad = None
+        versions, values = described(tensors)
+        seen.append(f"{step[0]} {verdict}, versions {versions}")
+        # After each step: a view of torch learns of its new history when somebody looks.
+        histories = [history_of(t, base_of(t)) for i, t in enumerate(tensors) if i not in aside]
+    return {
+        "steps": seen,
+        "values": values,
+        "histories": ", ".join(histories),
+        "gradients": [None if t.grad is None else described([t.grad])[1] for t in wanted],
+    }
+
+
+def history_of(t, base):
+    node = "node" if t.grad_fn is not None else "leaf" if t.requires_grad else "nothing"
+    return node if base is None else f"{node} of a view"
+
+
+# --- in MiniTorch
+
+
+def mini_step(mini, tensors, name, *step):
+    if name == "back":
+        at, retain = step
+        sizes = tensors[at].sizes
+        mini.backward(tensors[at], mini.new(values_for(sizes, 2), sizes), retain)
+        return
+    places, rest, recorded = step
+    of = [tensors[i] for i in places]
+    with mini.grad_mode(recorded):
+        out = mini.detach(*of) if name == "detach" else mini.call(name, *of, *rest)
+    if not name.endswith("_"):
+        tensors.append(out)
+
+
+def mini_described(tensors):
+    versions = " ".join(str(t.version.value) for t in tensors)
+    values = [[round(value, 3) for value in t] for t in tensors]
+    return versions, values
+
+
+def mini_leaf(mini, sizes, start=0, flag=True):
+    t = mini.new(values_for(sizes, start), sizes)
+    t.requires_grad = flag
+    return t
+
+
+def mini_program(seed):
+    mini = assemble(**pieces)
+    of_mini = partial(mini_leaf, mini), partial(mini_step, mini)
+    return run_program(seed, *of_mini, mini_described, attrgetter("base"))
+
+
+def mini_counts(mode):
+    """Versions in a family of tensors, while each of them is written, or refuses to be."""
+    mini = assemble(**pieces)
+    t = mini.new(range(4), (2, 2))
+    family = [t, mini.detach(t), mini.call("clone", t), mini.call("permute", t, (1, 0))]
+    family += [mini.call("narrow", family[3], 0, 0, 1), mini.detach(family[3])]
+    with mini.grad_mode(False):
+        family.append(mini.call("view", family[2], (4,)))
+    modes = {
+        "recording": mini.grad_mode(True),
+        "no_grad": mini.grad_mode(False),
+        "below autograd": mini.exclude(mini.Key.Autograd),
+        "below views": mini.exclude(mini.Key.ADInplaceOrView),
+    }
+    seen, one, too_long = [], mini.new([1], ()), mini.new(range(5), (5,))
+    with modes[mode]:
+        for a in family:
+            mini.call("mul_", a, one)
+            refused = attempt(lambda a=a: mini.call("add_", a, too_long))
+            seen.append(f"{refused} {mini_described(family)[0]}")
+    return seen
+
+
+def mini_same_values(op):
+    """A write of the values that are there already, to what a node has kept."""
+    mini = assemble(**pieces)
+    y = mini.call("clone", mini_leaf(mini, (2,)))
+    out = mini.call(op, *((y, y) if op == "mul" else (y,)))
+    kept = y if op == "mul" else out
+    mini.call("copy_", kept, mini.call("clone", mini.detach(kept)))
+    return attempt(lambda: mini.backward(out, mini.new([1, 1], (2,))))
+
+
+def mini_second_derivative(written):
+    """An output that a recorded backward saves once more, perhaps written after that."""
+    mini = assemble(**pieces)
+    x, grad, ones = mini_leaf(mini, (2,)), mini_leaf(mini, (2,), 3), mini.new([1, 1], (2,))
+    out = mini.call("exp", x)
+    mini.backward(out, grad, create_graph=True)
+    first, x.grad, grad.grad = x.grad, None, None
+    if written:
+        mini.call("add_", out, mini.new([1], ()))
+    verdict = attempt(lambda: mini.backward(first, ones))
+    described = [None if t.grad is None else mini_described([t.grad])[1] for t in (x, grad)]
+    return {"backward": verdict, "gradients": described}
+
+
+def mini_left():
+    """How many nodes are still there once the tensors are gone, without the garbage collector?"""
+    mini = assemble(**pieces)
+    x, enabled = mini_leaf(mini, (2,)), gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        y = mini.call("exp", x)
+        part = mini.call("narrow", y, 0, 0, 1)
+        z = mini.call("mul", mini.call("exp", y), y)
+        mini.call("mul_", part, mini.call("narrow", x, 0, 1, 1))
+        nodes = [ref(t.grad_fn) for t in (y, z, part)]
+        del y, z, part
+        return sum(node() is not None for node in nodes)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+# --- in torch
+
+
+def torch_run(tensors, name, *step):
+    if name == "back":
+        at, retain = step
+        sizes = tuple(tensors[at].shape)
+        tensors[at].backward(torch_tensor(sizes, 2, False), retain_graph=retain)
+    else:
+        torch_step(tensors, name, *step)
+
+
+def torch_described(tensors):
+    versions = " ".join(str(t._version) for t in tensors)
+    values = [[round(value, 3) for value in t.detach().flatten().tolist()] for t in tensors]
+    return versions, values
+
+
+def torch_program(seed):
+    return run_program(seed, torch_tensor, torch_run, torch_described, attrgetter("_base"))
+
+
+def torch_counts(mode):
+    t = torch.arange(4.0).view(2, 2).clone()
+    family = [t, t.detach(), t.clone(), t.permute(1, 0)]
+    family += [family[3].narrow(0, 0, 1), family[3].detach()]
+    with torch.no_grad():
+        family.append(family[2].view(4))
+    views_key = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+    modes = {
+        "recording": torch.enable_grad,
+        "no_grad": torch.no_grad,
+        "below autograd": torch._C._AutoDispatchBelowAutograd,
+        "below views": lambda: torch._C._ExcludeDispatchKeyGuard(views_key),
+    }
+    seen = []
+    with modes[mode]():
+        for a in family:
+            a.mul_(torch.ones(()))
+            refused = attempt(lambda a=a: a.add_(torch.ones(5)))
+            seen.append(f"{refused} {torch_described(family)[0]}")
+    return seen
+
+
+def torch_same_values(op):
+    y = torch_tensor((2,), 0, True).clone()
+    out = torch_operators[op](*((y, y) if op == "mul" else (y,)))
+    kept = y if op == "mul" else out
+    kept.copy_(kept.detach().clone())
+    return attempt(lambda: out.backward(torch.ones(2).double()))
+
+
+def torch_second_derivative(written):
+    x, grad = torch_tensor((2,), 0, True), torch_tensor((2,), 3, True)
+    out = x.exp()
+    (first,) = torch.autograd.grad(out, x, grad, create_graph=True)
+    if written:
+        out.add_(1)
+    verdict = attempt(lambda: first.backward(torch.ones(2).double()))
+    described = [None if t.grad is None else torch_described([t.grad])[1] for t in (x, grad)]
+    return {"backward": verdict, "gradients": described}
+
+
+def torch_left():
+    return 0
+
+
+in_mini = {
+    "program": mini_program,
+    "counts": mini_counts,
+    "same values": mini_same_values,
+    "second derivative": mini_second_derivative,
+    "nodes left": mini_left,
+}
+
+
+def run_mini(what, *case):
+    return in_mini[what](*case)
+
+
+def run_torch(what, *case):
+    in_torch = {"program": torch_program, "counts": torch_counts, "nodes left": torch_left}
+    in_torch |= {"same values": torch_same_values, "second derivative": torch_second_derivative}
+    return in_torch[what](*case)
+
+
+def what_is_run(what, *case):
+    """In words, with the program whose number alone would say nothing."""
+    if what != "program":
+        return ", ".join(map(str, (what, *case)))
+    leaves, steps, _ = random_program(*case)
+    told = [step if step[0] == "back" else (step[0], *step[1], *step[2], step[3]) for step in steps]
+    return f"leaves {leaves} and the steps {told}"
+
+
+cases = [("counts", mode) for mode in ("recording", "no_grad", "below autograd", "below views")]
+cases += [("same values", "mul"), ("same values", "exp"), ("nodes left",)]
+cases += [("second derivative", False), ("second derivative", True)]
+cases += [("program", seed) for seed in range(48)]
+check(
+    "6.13",
+    run_mini,
+    cases,
+    torch_says=run_torch,
+    given=what_is_run,
+    by_hand=tuple(pieces.values()),
+    allowed=[GradMode, alias, join, redispatch],
+)
+
+
+# %% tags=["6.13", "wrong"]
+# A view has a counter of its own. It reads the memory of its base, so a write to either is a write
+# to the other.
+def track_view(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    join(out, t, op, args)
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# A view begins with the number of its base, but counts on alone. What they share is the counter,
+# one object, not its value.
+def track_view(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    out.version.value = t.version.value
+    join(out, t, op, args)
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# The view is not joined. So a write to it changes the values of its base, and the base keeps its
+# old history.
+def track_view(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    out.version = t.version
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# A view is joined only while operators are recorded. It reads the memory of a base in any mode;
+# what the mode decides, join notes.
+def track_view(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    out.version = t.version
+    if GradMode.enabled:
+        join(out, t, op, args)
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# You note the version when the tensor is asked for, and compare it with itself. The one that counts
+# is that of the moment of saving.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.is_output, self.version = is_output, t.version
+
+    def unpack(self, node):
+        self.noted = self.version.value
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor, self.tensor.sizes, self.tensor.strides)
+        out.version, out.requires_grad, out.grad_fn = self.version, True, node
+        return out
+
+
+# %% tags=["6.13", "wrong"]
+# An input is compared with its counter, an output with that of its alias, which is new and never
+# moves. The counter of the tensor that was saved counts.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.is_output = is_output
+        self.version, self.noted = self.tensor.version, self.tensor.version.value
+
+    def unpack(self, node):
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor, self.tensor.sizes, self.tensor.strides)
+        out.version, out.requires_grad, out.grad_fn = self.version, True, node
+        return out
+
+
+# %% tags=["6.13", "wrong"]
+# A saved output is the tensor itself. It holds the node, the node holds it, and nobody ever lets
+# them go.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor, self.is_output = t, is_output
+        self.version, self.noted = t.version, t.version.value
+
+    def unpack(self, node):
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        return self.tensor
+
+
+# %% tags=["6.13", "wrong"]
+# An output comes back without its history. For a first derivative that is enough; a second one goes
+# through the saved output.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.version, self.noted = t.version, t.version.value
+
+    def unpack(self, node):
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        return self.tensor
+
+
+# %% tags=["6.13", "wrong"]
+# An output comes back with a counter of its own. If a recorded backward saves it once more, a later
+# write goes unnoticed.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.is_output = is_output
+        self.version, self.noted = t.version, t.version.value
+
+    def unpack(self, node):
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if self.version.value != self.noted:
+            raise RuntimeError(f"Saved at version {self.noted}, now at {self.version.value}.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor, self.tensor.sizes, self.tensor.strides)
+        out.requires_grad, out.grad_fn = True, node
+        return out
+
+
+# %% tags=["6.13", "wrong"]
+# You compare values instead of versions. torch does not: that would cost a copy of each saved
+# tensor, and a write of the same values is a write.
+class Saved:
+    def __init__(self, t, is_output=False):
+        self.tensor = alias(t, t.sizes, t.strides) if is_output else t
+        self.is_output = is_output
+        self.version, self.values = t.version, list(t)
+
+    def unpack(self, node):
+        if self.tensor is None:
+            raise RuntimeError("An earlier backward has freed this tensor.")
+        if list(self.tensor) != self.values:
+            raise RuntimeError("A write has changed the values.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor, self.tensor.sizes, self.tensor.strides)
+        out.version, out.requires_grad, out.grad_fn = self.version, True, node
+        return out
+
+
+# %% tags=["6.13", "wrong"]
+# The version moves before the layers below have written. If they refuse, nothing was written, and
+# it has moved all the same.
+def bump(op, keys, t, *args):
+    t.version.value += 1
+    return redispatch(op, keys, t, *args)
+
+
+# %% tags=["6.13", "wrong"]
+# You count only writes that are recorded. Under no_grad memory is written just as well, and what
+# was saved is spoiled just as much.
+def bump(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    if GradMode.enabled:
+        t.version.value += 1
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# You count only writes to tensors that require a gradient. A node may have saved one that does not,
+# such as a factor.
+def bump(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    if t.requires_grad:
+        t.version.value += 1
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# The tensor gets a new counter with a higher number. Its views and what is saved hold the old one,
+# which does not move. Count on in the counter that is there.
+def bump(op, keys, t, *args):
+    out = redispatch(op, keys, t, *args)
+    before, t.version = t.version.value, VersionCounter()
+    t.version.value = before + 1
+    return out
+
+
+# %% tags=["6.13", "wrong"]
+# A leaf that requires a gradient may be written while that is recorded. Then it is the output of
+# the write, and no leaf any more: nobody gets its gradient.
+def check_write(t):
+    if GradMode.enabled and t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+
+
+# %% tags=["6.13", "wrong"]
+# You refuse a leaf, and not a view of one. The view's memory is the leaf's.
+def check_write(t):
+    if not GradMode.enabled:
+        return
+    if t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+    if t.requires_grad and t.grad_fn is None:
+        raise RuntimeError("A leaf that requires a gradient is not written while recording.")
+
+
+# %% tags=["6.13", "wrong"]
+# Under no_grad you refuse as well. A leaf is written there in every step of an optimizer.
+def check_write(t):
+    if t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+    root = t if t.base is None else t.base
+    if root.requires_grad and root.grad_fn is None:
+        raise RuntimeError("A leaf that requires a gradient is not written while recording.")
+
+
+# %% tags=["6.13", "wrong"]
+# You refuse every tensor that requires a gradient. One that has a node may be written: it becomes
+# the output of the write.
+def check_write(t):
+    if not GradMode.enabled:
+        return
+    if t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+    root = t if t.base is None else t.base
+    if root.requires_grad:
+        raise RuntimeError("A tensor that requires a gradient is not written while recording.")
+
+
+# %% tags=["6.13", "wrong"]
+# You refuse views of any leaf. Data that require no gradient are leaves too, and a batch may be
+# written through a view.
+def check_write(t):
+    if not GradMode.enabled:
+        return
+    if t.steps is None:
+        raise RuntimeError("This view was made while nothing was recorded.")
+    root = t if t.base is None else t.base
+    if root.grad_fn is None and (root.requires_grad or root is not t):
+        raise RuntimeError("A leaf is not written while recording.")
+
+
+# %% tags=["6.13", "wrong"]
+# A view that was made while nothing was recorded may be written for you. Its base would not learn
+# of the write, and send gradients as if it had not been.
+def check_write(t):
+    if not GradMode.enabled:
+        return
+    root = t if t.base is None else t.base
+    if root.requires_grad and root.grad_fn is None:
+        raise RuntimeError("A leaf that requires a gradient is not written while recording.")
+
+
+# %% [markdown] tags=["6.13", "hint"]
+# Begin with the counter, `bump` and `track_view`: two to four lines each. What two tensors share is
+# one object. What is refused raises in `redispatch`, so a line behind it is not reached.
+
+# %% [markdown] tags=["6.13", "hint"]
+# `Saved` keeps four things: the tensor (of an output `alias(t, t.sizes, t.strides)`), whether it is
+# an output, the counter of `t`, and its value now. `unpack` asks in this order: is it gone, has the
+# counter moved, is it an input? An output is one more alias, on which you set three attributes.
+
+# %% [markdown] tags=["6.13", "hint"]
+# `check_write`: return at once if nothing is recorded. `t.steps is None` is a view that was made
+# while nothing was. The root is `t` or `t.base`, and it is a leaf that requires a gradient if
+# `root.requires_grad and root.grad_fn is None`.
+
+# %% [markdown] tags=["6.13", "afterword"]
+# Your small torch is whole. It does what torch does with views, writes and gradients, in random
+# programs, and you have written its pieces. `.data` of torch is an alias with a counter of its own:
+# with `alias` alone you would have it, and now you know why it is dangerous.
+
+# %% tags=["6.14", "about"]
+title = "A doctor in 40 lines"
+kind = "complete"
+core = False
+difficulty = 3
+minutes = 30
+points = 4
+
+# %% [markdown] tags=["6.14", "statement"]
+# A step has run forward and backward, and the `.grad` of a parameter is still None. Name the lines
+# on which the way of its gradient was cut.
+#
+# A mode of the class `TorchFunctionMode` sees each call of a function or method of torch, also
+# those that a module makes, `loss.backward()` and a read of `t.data`: as `fn`, with `args` and
+# `kwargs`. While `__torch_function__` runs, the mode is off. Given are `place()`, the file and line
+# of the script that is running now; `tensors_in(value)`, all tensors in nested lists, tuples and
+# dicts; and `merged`, which adds up dicts of sets.
+#
+# `find_cuts(step, parameters)` calls `step()` once, and returns a sorted list of places, each once.
+# Before the step no parameter has a `.grad`. Two things are to be known of each tensor:
+#
+# - It is **connected** to some parameters: along an unbroken history. A parameter that requires a
+#   gradient is connected to itself.
+# - It **carries**, for some parameters, the places at which their history was lost.
+#
+# A call hands both on, from all its tensors to each tensor that it returns and that requires a
+# gradient. A returned tensor that requires none carries what the others carry, and is connected to
+# nothing: the call is a **cut**, and the tensor carries its `place()` for each parameter to which
+# one of the arguments was connected. That is so for detach and `.data`, for argmax and a
+# comparison, and for any operator under no_grad. Two exceptions: `__setitem__` returns None, and
+# counts as if it returned its first argument; and nothing is handed on by a call whose
+# `fn.__name__` is in `NO_VALUES`.
+#
+# The lines for a parameter whose `.grad` is None after the step, though it requires one, are the
+# places that the tensor carries on which `backward` is called. If there are none for it, its values
+# may have come back as plain numbers, which no mode can follow. Then the lines are the places at
+# which they left torch before the first backward, by a function in `LEAVES`: what the tensor
+# carries for the parameter, and the place of the call if the tensor is connected to it. All other
+# parameters have no lines.
+#
+# For this script, in which `weight` has no gradient, the answer is `[("model.py", 2)]`:
+#
+# ```
+# model.py   1  def features(x):
+#            2      return (x @ weight).detach()
+# train.py   1  loss = (features(x) * scale).sum()
+#            2  loss.backward()
+# ```
+#
+# Note what you know of a tensor by its `id`, and keep the tensor beside it, or another one will get
+# the same `id`. 40 lines are enough.
+#
+# **Done when** you name the right lines of the broken scripts in the check, and none of the healthy
+# ones, and the step does what it does without you. The tools of this course are not used.
+
+# %% tags=["6.14", "setup"]
+import sys
+
+from torch.overrides import TorchFunctionMode
+
+LEAVES = {"item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__array__"}
+NO_VALUES = {"zeros_like", "ones_like", "empty_like", "new_zeros", "new_ones", "size", "dim"}
+
+
+def place():
+    """The file and line of the script that is running now, such as ("model.py", 7)."""
+    frame = sys._getframe()
+    while not frame.f_code.co_filename.startswith("script/"):
+        frame = frame.f_back
+    return frame.f_code.co_filename.removeprefix("script/"), frame.f_lineno
+
+
+def tensors_in(value):
+    """All tensors in a value: itself, or inside of lists, tuples and dicts."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    values = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list | tuple):
+        return []
+    return [t for one in values for t in tensors_in(one)]
+
+
+def merged(*all_places):
+    """Several dicts of sets as one, such as {0: {("a.py", 1)}} and {0: {("b.py", 2)}}."""
+    keys = {key for places in all_places for key in places}
+    return {key: set().union(*(places.get(key, ()) for places in all_places)) for key in keys}
+
+
+# %% tags=["6.14", "answer"]
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        ### BEGIN SOLUTION
+        # By id: the tensor, the parameters that it is connected to, by number, and the places that
+        # it carries for each.
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+        ### END SOLUTION
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        ### BEGIN SOLUTION
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+        ### END SOLUTION
+
+
+def find_cuts(step, parameters):
+    ### BEGIN SOLUTION
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad and p.grad is None:
+            found |= watch.at_backward.get(i) or watch.left.get(i, set())
+    return sorted(found)
+    ### END SOLUTION
+
+
+# %% tags=["6.14", "check"]
+from insidetorch.learn.by_hand import names_used
+
+# The first five lines of each model.py.
+head = """\
+weight = nn.Parameter(torch.tensor([[1.0, 2.0], [0.5, -1.0]]))
+scale = nn.Parameter(torch.tensor([2.0, 1.0]))
+parameters = [weight, scale]
+x = torch.tensor([[1.0, 2.0], [3.0, -1.0]])
+
+"""
+plain_step = """\
+def step():
+    loss = (features(x) * scale).sum()
+    loss.backward()
+"""
+# What follows in model.py.
+models = {
+    "detach": """\
+def features(x):
+    return (x @ weight).detach()
+""",
+    "data": """\
+def features(x):
+    h = x @ weight
+    h = h.data
+    return h.relu() * 2
+""",
+    "no_grad": """\
+@torch.no_grad()
+def features(x):
+    h = x @ weight
+    return h.relu()
+""",
+    "module": """\
+layer = nn.Linear(2, 2)
+layer.weight.data = torch.eye(2)
+layer.bias.data.zero_()
+parameters = [*layer.parameters(), scale]
+""",
+    "argmax": """\
+def features(x):
+    return x @ weight
+""",
+    "comparison": """\
+def features(x):
+    h = x @ weight
+    return (h > 0).float()
+""",
+    "items": """\
+def features(x):
+    return torch.tensor([row.sum().item() for row in x @ weight])
+""",
+    "array": """\
+def features(x):
+    h = (x @ weight).detach()
+    array = h.numpy() * 2
+    return torch.from_numpy(array)
+""",
+    "leaf again": """\
+def features(x):
+    h = x @ weight
+    h = h.detach()
+    h.requires_grad_()
+    return h.tanh()
+""",
+    "written": """\
+def features(x):
+    out = torch.zeros(2, 2)
+    row = (x @ weight)[0].detach()
+    out[0] = row
+    return out
+""",
+    "stacked": """\
+def features(x):
+    rows = [(x[0] @ weight).detach(), x[1]]
+    return torch.stack(rows)
+""",
+    "two of them": """\
+shift = nn.Parameter(torch.ones(2))
+parameters = [weight, scale, shift]
+
+
+def features(x):
+    return (x @ weight).detach() + shift
+""",
+    "two ways": """\
+def features(x):
+    h = x @ weight
+    gate = h > 0
+    return gate * h.detach()
+""",
+    "beside a healthy one": """\
+def features(x):
+    return (x @ weight).detach()
+""",
+    "beside a log": """\
+def features(x):
+    h = x @ weight
+    log.append(h.mean().item())
+    best = h.argmax(1)
+    log.append(best.sum().item())
+    return h.detach()
+
+
+log = []
+""",
+    "healthy target": """\
+def features(x):
+    return x @ weight
+""",
+    "healthy log": """\
+def features(x):
+    return x @ weight
+
+
+log = []
+""",
+    "healthy teacher": """\
+teacher = nn.Parameter(torch.eye(2)).requires_grad_(False)
+parameters = [weight, scale, teacher]
+""",
+    "healthy straight through": """\
+def features(x):
+    h = x @ weight / 4
+    return h + (h.round() - h).detach()
+""",
+    "healthy, and one is not used": """\
+unused = nn.Parameter(torch.ones(2))
+parameters = [weight, scale, unused]
+
+
+def features(x):
+    return x @ weight * torch.ones_like(unused)
+""",
+}
+# What stands in train.py, where that is not the plain step.
+steps = {
+    "module": """\
+def step():
+    with torch.no_grad():
+        h = layer(x)
+    loss = (h * scale).sum()
+    loss.backward()
+""",
+    "argmax": """\
+def step():
+    best = features(x).argmax(1)
+    loss = scale[best].sum()
+    loss.backward()
+""",
+    "two of them": """\
+def step():
+    h = features(x)
+    loss = (h * scale.data).sum()
+    loss.backward()
+""",
+    "beside a healthy one": """\
+def step():
+    h = features(x) * scale
+    target = (0.5 * scale).detach() + 1
+    loss = (h - target).square().sum()
+    loss.backward()
+""",
+    "healthy target": """\
+def step():
+    h = features(x) * scale
+    loss = (h - (0.5 * h).detach()).square().sum()
+    loss.backward()
+""",
+    "healthy log": """\
+def step():
+    h = features(x)
+    loss = (h * scale).sum()
+    log.append((h.argmax(1) == 1).float().mean().item())
+    loss.backward()
+    log.append(loss.item())
+    torch.optim.SGD(parameters, lr=0.5).step()
+""",
+    "healthy teacher": """\
+def step():
+    with torch.no_grad():
+        wanted = x @ teacher
+    loss = (x @ weight * scale - wanted).square().sum()
+    loss.backward()
+""",
+}
+
+
+def loaded(name):
+    """A script's own names; its lines are those of script/model.py and script/train.py."""
+    names = {"torch": torch, "nn": nn}
+    exec(compile(head + models[name], "script/model.py", "exec"), names)
+    exec(compile(steps.get(name, plain_step), "script/train.py", "exec"), names)
+    return names
+
+
+def gradients_in(names):
+    return [None if p.grad is None else p.grad.tolist() for p in names["parameters"]]
+
+
+def examine(name):
+    names, calls = loaded(name), []
+
+    def step():
+        calls.append("called")
+        names["step"]()
+
+    answer = getattr(find_cuts, "__wrapped__", find_cuts)  # grading wraps it
+    return {
+        "cuts": find_cuts(step, names["parameters"]),
+        "gradients": gradients_in(names),
+        "step": calls,
+        "tools of the course": "insidetorch" in names_used(answer),
+    }
+
+
+def by_reading(name):
+    names = loaded(name)
+    names["step"]()
+    lines = {
+        **{"detach": [7], "data": [8], "no_grad": [8], "comparison": [8], "items": [7]},
+        **{"array": [7], "leaf again": [8], "written": [8], "stacked": [7], "two ways": [8, 9]},
+        **{"two of them": [11], "beside a healthy one": [7], "beside a log": [11]},
+    }
+    in_train = {"module": [3], "argmax": [2], "two of them": [3]}
+    cuts = [("model.py", line) for line in lines.get(name, [])]
+    return {
+        "cuts": cuts + [("train.py", line) for line in in_train.get(name, [])],
+        "gradients": gradients_in(names),
+        "step": ["called"],
+        "tools of the course": False,
+    }
+
+
+def script_of(name):
+    """The script in words: its lines with their numbers, but for the head."""
+    told = ["the script"]
+    for file, text in (
+        ("model.py", head + models[name]),
+        ("train.py", steps.get(name, plain_step)),
+    ):
+        lines = [f"{number:3} {line}" for number, line in enumerate(text.splitlines(), 1)]
+        told += [file, *lines[len(head.splitlines()) if file == "model.py" else 0 :]]
+    return "\n".join([*told, ""])
+
+
+check("6.14", examine, [(name,) for name in models], torch_says=by_reading, given=script_of)
+
+
+# %% tags=["6.14", "wrong"]
+# You name every cut on the way to the loss, also of parameters that have a gradient. A target that
+# stands still is cut on purpose, and its parameter learns on another way.
+def find_cuts(step, parameters):
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad:
+            found |= watch.at_backward.get(i) or watch.left.get(i, set())
+    return sorted(found)
+
+
+# %% tags=["6.14", "wrong"]
+# You look for detach and .data by name. Whatever returns a tensor without a gradient cuts: a
+# comparison, argmax, any operator under no_grad.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            by_name = name in ("detach", "__get__")
+            cut = merged(carried, {i: {place()} for i in connected if by_name})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# You name each cut of a parameter without a gradient, wherever its result goes. A cut counts if
+# its result goes on to the loss; what is only logged does no harm.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            if not all(t.requires_grad for t in tensors_in(out)):
+                self.at_backward = merged(self.at_backward, cut)
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# You look at arguments that are tensors, and not into lists. torch.stack and torch.cat are given a
+# list.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in args if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# A write to a part of a tensor is not followed: __setitem__ returns None, and what it has written
+# to depends on the value from then on.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# The places get lost at the next call. All that is computed from a value that was cut carries them
+# along.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, {}) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# You do not keep the parameters apart: if one of them has no gradient, you name the cuts of all of
+# them.
+def find_cuts(step, parameters):
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad and p.grad is None:
+            found |= set().union(*watch.at_backward.values()) or watch.left.get(i, set())
+    return sorted(found)
+
+
+# %% tags=["6.14", "wrong"]
+# You follow tensors only. Values that leave torch as numbers come back without a history, and the
+# places at which they left are all that can be named.
+def find_cuts(step, parameters):
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad and p.grad is None:
+            found |= watch.at_backward.get(i, set())
+    return sorted(found)
+
+
+# %% tags=["6.14", "wrong"]
+# You name the places at which numbers left torch in any case. Most of them are logs. They count
+# only for a parameter for which you have nothing else.
+def find_cuts(step, parameters):
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad and p.grad is None:
+            found |= watch.at_backward.get(i, set()) | watch.left.get(i, set())
+    return sorted(found)
+
+
+# %% tags=["6.14", "wrong"]
+# Values that leave as numbers get the place of that call, also if the tensor was cut before. Then
+# the place is that of the cut.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, {i: {place()} for i in cut})
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# A tensor of the same sizes is a value of its tensor for you. ones_like reads the sizes alone.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters) if p.requires_grad}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+# %% tags=["6.14", "wrong"]
+# You name cuts of a parameter that is frozen. Nobody asks for its gradient.
+class CutWatch(TorchFunctionMode):
+    def __init__(self, parameters):
+        super().__init__()
+        self.known = {id(p): (p, {i}, {}) for i, p in enumerate(parameters)}
+        self.at_backward, self.left, self.went_back = {}, {}, False
+
+    def __torch_function__(self, fn, types, args=(), kwargs=None):
+        given = [self.known[id(t)] for t in tensors_in([args, kwargs]) if id(t) in self.known]
+        connected = {i for _, numbers, _ in given for i in numbers}
+        carried = merged(*(places for _, _, places in given))
+        out = fn(*args, **(kwargs or {}))
+        name = fn.__name__
+        if name == "backward":
+            self.at_backward, self.went_back = merged(self.at_backward, carried), True
+        elif given and name not in NO_VALUES:
+            cut = merged(carried, {i: {place()} for i in connected})
+            for t in tensors_in(args[0] if name == "__setitem__" else out):
+                self.known[id(t)] = (t, connected, carried) if t.requires_grad else (t, set(), cut)
+            if name in LEAVES and not self.went_back:
+                self.left = merged(self.left, cut)
+        return out
+
+
+def find_cuts(step, parameters):
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.grad is None:
+            found |= watch.at_backward.get(i) or watch.left.get(i, set())
+    return sorted(found)
+
+
+# %% tags=["6.14", "wrong"]
+# The step runs twice, once without you. What it does, it does twice: gradients are added up, an
+# optimizer steps again.
+def find_cuts(step, parameters):
+    step()
+    for p in parameters:
+        p.grad = None
+    with CutWatch(parameters) as watch:
+        step()
+    found = set()
+    for i, p in enumerate(parameters):
+        if p.requires_grad and p.grad is None:
+            found |= watch.at_backward.get(i) or watch.left.get(i, set())
+    return sorted(found)
+
+
+# %% [markdown] tags=["6.14", "hint"]
+# Two facts of each tensor are enough: the numbers of the parameters that it is connected to, and a
+# dict from such a number to the set of places that it carries. A parameter that requires a gradient
+# begins connected to itself.
+
+# %% [markdown] tags=["6.14", "hint"]
+# In `__torch_function__`, first collect the two facts from all tensors among the arguments that you
+# know. Then call `fn`. A tensor that comes out and requires a gradient inherits both; any other one
+# is connected to nothing, and carries `place()` for each parameter that was connected.
+
+# %% [markdown] tags=["6.14", "hint"]
+# Keep in the mode: `known`, a dict from `id(t)` to `(t, numbers, places)`; what the tensor of
+# `backward` carries; and what has left by `LEAVES` before that. `find_cuts` asks for each parameter
+# without a gradient for the first of these two, and if there is nothing, for the second.
+# `merged(a, b)` adds up dicts of sets.
+
+# %% [markdown] tags=["6.14", "afterword"]
+# It does not look for words. Each tensor carries where its history was lost, and the question is
+# asked at the end, of the loss. The doctor of this course works in the same way, a few thousand
+# lines further on: it also sees writes through views, functions of one's own, and hooks.

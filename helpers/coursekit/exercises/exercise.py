@@ -14,7 +14,10 @@ from ..cells import Cell
 from ..errors import CourseError
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-PROBE_ONLY = "Your probe is good. The script is still as broken as it was: now repair it."
+PROBE_ONLY = (
+    "Your probe is good. The script still does just what the broken one does: now repair it. If you "
+    "have, your repair changes nothing."
+)
 
 
 @dataclass(frozen=True)
