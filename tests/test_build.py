@@ -16,6 +16,7 @@ from coursekit.cells import Cell, cell_ids, parse, text_of
 from coursekit.errors import CourseError
 from coursekit.plan import make_plan
 from coursekit.sources import Lesson, find_lessons
+from coursekit.tables import load_symptoms
 
 NAME = "01_storage_and_stride"
 HEAD = "# %% [markdown]\n# # Storage and stride\n#\n# What a tensor is made of.\n"
@@ -326,6 +327,7 @@ def test_ctrl_c_during_a_build_leaves_the_old_notebook_and_says_one_sentence(tmp
     assert sorted(path.name for path in lesson.notebook.parent.iterdir()) == [
         lesson.notebook.name,
         "started",
+        "symptom_table.html",
     ]
 
 
@@ -692,7 +694,16 @@ def test_a_symptom_table_that_cannot_be_read_is_refused(tmp_path, capsys, sympto
 
 def test_a_row_of_the_symptom_table_with_other_fields_is_refused(tmp_path):
     lesson = course(tmp_path, symptoms='[[row]]\nchapter = 1\nsign = "slow"\n')
-    with pytest.raises(CourseError, match="has the fields chapter, sign"):
+    with pytest.raises(CourseError, match=r"has the fields chapter, sign. A row has .*may be left"):
+        make_plan(lesson)
+
+
+def test_a_row_of_the_symptom_table_may_name_the_confusions_that_it_helps_with(tmp_path):
+    lesson = course(tmp_path / "a", symptoms=f"{SYMPTOMS}confusion = [1, 3]\n")
+    assert load_symptoms(tmp_path / "a" / "source" / "symptoms.toml")[0].confusion == [1, 3]
+    make_plan(lesson)
+    lesson = course(tmp_path / "b", symptoms=f'{SYMPTOMS}confusion = ["one"]\n')
+    with pytest.raises(CourseError, match="That field takes a list of whole numbers"):
         make_plan(lesson)
 
 

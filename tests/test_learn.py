@@ -64,7 +64,7 @@ def test_a_wrong_answer_meets_its_misconception(memory):
         "→ torch says (1, 4). clone keeps the order."
     )
     kept = json.loads(memory.read_text(encoding="utf-8"))
-    assert kept["predictions"] == {"1.6": {"said": "(3, 1)", "right": False}}
+    assert kept["predictions"] == {"1.6": {"said": "(3, 1)", "right": False, "first": False}}
     assert kept["last"] == "01_storage_and_stride"
 
 
@@ -89,6 +89,26 @@ def test_a_learner_can_be_asked_again(memory):
     question.again.click()
     assert question.view.status == "" and question.commit.disabled and not question.choice.disabled
     assert answer(question, "(1, 4)").startswith("✓") and said("1.6") == "(1, 4)"
+
+
+def test_the_first_answer_stays_known_however_often_a_learner_is_asked(memory):
+    question = ask()
+    for choice in ("(3, 1)", "(1, 4)", "(1, 4)"):
+        answer(question, choice)
+        question.again.click()
+    assert progress.remembered("predictions", "1.6") == {
+        "said": "(1, 4)",
+        "right": True,
+        "first": False,
+    }
+
+
+def test_a_memory_that_knows_only_the_last_answer_counts_it_as_the_first(memory):
+    progress.keep("predictions", "1.6", {"said": "(3, 1)", "right": False})
+    question = ask()
+    question.again.click()
+    answer(question, "(1, 4)")
+    assert progress.remembered("predictions", "1.6")["first"] is False
 
 
 def test_code_in_a_question_and_large_numbers_are_set_as_such():

@@ -24,6 +24,7 @@ from .launcher import parser
 from .notebook import edited_by_hand, noted, read_notebook, same_cells, text_of_file
 from .plan import Plan, make_plan
 from .sources import Lesson, find_lessons
+from .symptom_page import build_symptom_page, check_symptom_page
 from .tags import RELAXING, needs_of
 
 COURSE = Path(__file__).resolve().parents[2]
@@ -60,12 +61,13 @@ def _run(options: Namespace, root: Path) -> int:
         except CourseError as error:
             failed = True
             print(error, file=sys.stderr)
-    try:
-        if clinic:
-            print(build_clinic(root))
-    except CourseError as error:
-        failed = True
-        print(error, file=sys.stderr)
+    for make in [build_clinic, build_symptom_page] if clinic else [build_symptom_page]:
+        try:
+            if told := make(root):
+                print(told)
+        except CourseError as error:
+            failed = True
+            print(error, file=sys.stderr)
     return int(failed)
 
 
@@ -151,10 +153,11 @@ def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
 def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool, clinic: bool) -> int:
     """Print where stored notebooks differ from their lessons or break a rule; run nothing."""
     found = _without_lesson(root) if whole else []
-    try:
-        found += check_clinic(root) if clinic else []
-    except CourseError as error:
-        found.append(str(error))
+    for look in [check_clinic, check_symptom_page] if clinic else [check_symptom_page]:
+        try:
+            found += look(root)
+        except CourseError as error:
+            found.append(str(error))
     plans = []
     for lesson in lessons:
         try:
@@ -166,7 +169,7 @@ def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool, clinic: bool) 
         except CourseError as error:
             found.append(str(error))
     if found:
-        print(*found, sep="\n")
+        print(*dict.fromkeys(found), sep="\n")
         print("Run `python course.py build`, or bring edits back with --from NOTEBOOK.")
         print(
             "You only read, ran and saved a notebook? `git checkout notebooks` puts all of them "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .cells import Cell
@@ -18,13 +18,17 @@ FILES = {"symptoms": "source/symptoms.toml", "claims": "source/claims.toml"}
 
 @dataclass(frozen=True)
 class Symptom:
-    """What one sees, what to ask first, the call that answers, and what it usually is."""
+    """What one sees, what to ask first, the call that answers, and what it usually is.
+
+    `confusion` names the confusions, in the head of the file, that the row helps with.
+    """
 
     chapter: int
     symptom: str
     question: str
     tool: str
     causes: list[str]
+    confusion: list[int] = field(default_factory=list)
 
 
 def load_symptoms(path: Path) -> list[Symptom]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -34,7 +35,8 @@ def read_text(path: Path, *, name: str) -> str:
 def read_rows(path: Path, *, table: str, row: type[Row]) -> list[Row]:
     """The rows `[[table]]` of a TOML file in its order, each as the dataclass `row`.
 
-    Raises CourseError for a file that is no TOML and for a row with other fields or values.
+    A field whose default is an empty list may be left out. Raises CourseError for a file that is
+    no TOML and for a row with other fields or values.
     """
     name = f"source/{path.name}"
     try:
@@ -43,29 +45,33 @@ def read_rows(path: Path, *, table: str, row: type[Row]) -> list[Row]:
         raise CourseError(
             f"Asked to read {name}. It is not valid TOML: {error}. Correct it there."
         ) from None
-    if not isinstance(given, list) or not all(isinstance(fields, dict) for fields in given):
+    if not isinstance(given, list) or not all(isinstance(found, dict) for found in given):
         raise CourseError(
             f"Asked to read {name}. Its {table!r} is no list of rows. Begin each row with "
             f"[[{table}]], in double brackets."
         )
-    hints = get_type_hints(row)
-    for number, fields in enumerate(given, 1):
-        _check_row(fields, hints, place=f"Row {number} of {name}")
-    return [row(**fields) for fields in given]
+    for number, found in enumerate(given, 1):
+        _check_row(found, row, place=f"Row {number} of {name}")
+    return [row(**found) for found in given]
 
 
-def _check_row(fields: dict[str, Any], hints: dict[str, Any], *, place: str) -> None:
-    if fields.keys() != hints.keys():
+def _check_row(found: dict[str, Any], row: type[Row], *, place: str) -> None:
+    hints, optional = get_type_hints(row), _optional(row)
+    if not hints.keys() - optional <= found.keys() <= hints.keys():
         raise CourseError(
-            f"{place} has the fields {', '.join(fields)}. A row has {', '.join(hints)}. Correct "
-            "the row."
+            f"{place} has the fields {', '.join(found)}. A row has {', '.join(hints)}"
+            f"{''.join(f' ({name} may be left out)' for name in optional)}. Correct the row."
         )
-    for field, value in fields.items():
+    for field, value in found.items():
         if not _fits(value, hints[field]):
             raise CourseError(
                 f"{place} has {field} = {value!r}. That field takes {_said(hints[field])}. "
                 "Correct the row."
             )
+
+
+def _optional(row: type[Row]) -> set[str]:
+    return {field.name for field in fields(row) if field.default_factory is list}
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -76,4 +82,9 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _said(hint: Any) -> str:
-    return {int: "a whole number", str: "a text in quotes"}.get(hint, "a list of texts in quotes")
+    return {
+        int: "a whole number",
+        str: "a text in quotes",
+        list[int]: "a list of whole numbers",
+        list[str]: "a list of texts in quotes",
+    }[hint]

@@ -54,6 +54,7 @@ _PLACES = {
     "path_of": "observe.paths",
     "predict": "learn.predict",
     "progress": "learn.overview",
+    "quiz_result": "learn.quiz",
     "record_backward": "observe.backward",
     "relation": "observe.aliases",
     "show": "widgets.show",

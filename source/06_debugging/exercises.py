@@ -324,6 +324,1757 @@ def validate(model, batches, limit):
 # error, a generator that waits. A context manager has one way out. And the loss in the message was
 # never the culprit.
 
+# %% tags=["6.2", "about"]
+title = "A term that does not pull"
+kind = "repair"
+core = True
+difficulty = 1
+minutes = 9
+points = 3
+unchanged = "`.float()` turns counts into another dtype, and gives them no history."
+
+# %% [markdown] tags=["6.2", "statement"]
+# A router sends each token to one of several experts, and the second term of its loss is there to
+# keep all experts busy. The loss is what one expects of the two terms, it falls, and in the end one
+# expert gets every token.
+#
+# - `Router(experts)` returns what the chosen expert says to each token, and the probabilities,
+#   tokens × experts.
+# - `terms(router, x, y)` returns a dict. `task` and `balance` are the terms of the loss. Whatever
+#   else is in it is for the log.
+# - `train(router, batches)` steps along `task + 0.25 * balance`, and returns the loss before each
+#   step.
+#
+# **Probe** `probe(Router, terms)` gets the class and the function of a script.
+#
+# **Repair** so that the balance pulls. For E experts it is to be E · (f₁P₁ + f₂P₂ + … ): fᵢ is the
+# share of the tokens that go to expert i, a constant for the gradient; Pᵢ is the mean of the
+# probabilities of expert i over all tokens.
+#
+# **Done when** your probe tells the versions apart; `task` and `balance` have the right values and
+# gradients; and the losses and weights in `train` are those of `task + 0.25 * balance`.
+
+
+# %% tags=["6.2", "answer"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Router(nn.Module):
+    def __init__(self, experts):
+        super().__init__()
+        self.gate = nn.Linear(2, experts, bias=False)
+        self.experts = nn.Parameter(torch.ones(experts))
+
+    def forward(self, x):
+        probabilities = self.gate(x).softmax(1)
+        weight, chosen = probabilities.max(1)
+        return weight * self.experts[chosen], probabilities
+
+
+def terms(router, x, y):
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    share = F.one_hot(probabilities.argmax(1), experts).float().mean(0)
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * probabilities.mean(0)).sum(),
+        "busiest": share.max(),
+    }
+
+
+def train(router, batches):
+    optimizer = torch.optim.SGD(router.parameters(), lr=0.125)
+    losses = []
+    for x, y in batches:
+        found = terms(router, x, y)
+        loss = found["task"] + 0.25 * found["balance"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Router, terms):
+    router = Router(3)
+    balance = terms(router, torch.eye(2), torch.ones(2))["balance"]
+    (pull,) = torch.autograd.grad(balance, router.gate.weight)
+    assert pull.any()
+
+
+# %% tags=["6.2", "given"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Router(nn.Module):
+    def __init__(self, experts):
+        super().__init__()
+        self.gate = nn.Linear(2, experts, bias=False)
+        self.experts = nn.Parameter(torch.ones(experts))
+
+    def forward(self, x):
+        probabilities = self.gate(x).softmax(1)
+        weight, chosen = probabilities.max(1)
+        return weight * self.experts[chosen], probabilities
+
+
+def terms(router, x, y):
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    share = F.one_hot(probabilities.argmax(1), experts).float().mean(0)
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * share).sum(),
+        "busiest": share.max(),
+    }
+
+
+def train(router, batches):
+    optimizer = torch.optim.SGD(router.parameters(), lr=0.125)
+    losses = []
+    for x, y in batches:
+        found = terms(router, x, y)
+        loss = found["task"] + 0.25 * found["balance"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Router, terms):
+    raise NotImplementedError
+
+
+# %% tags=["6.2", "look_alike"]
+# a healthy script that counts the tokens of each expert where nothing is recorded
+import torch
+from torch import nn
+
+
+class Router(nn.Module):
+    def __init__(self, experts):
+        super().__init__()
+        self.gate = nn.Linear(2, experts, bias=False)
+        self.experts = nn.Parameter(torch.ones(experts))
+
+    def forward(self, x):
+        probabilities = self.gate(x).softmax(1)
+        chosen = probabilities.argmax(1)
+        weight = probabilities.gather(1, chosen[:, None]).squeeze(1)
+        return weight * self.experts[chosen], probabilities
+
+
+def terms(router, x, y):
+    said, probabilities = router(x)
+    tokens, experts = probabilities.shape
+    with torch.no_grad():
+        counts = torch.bincount(probabilities.argmax(1), minlength=experts)
+    balance = experts * (probabilities @ (counts / tokens)).mean()
+    return {"task": (said - y).pow(2).mean(), "balance": balance, "busiest": counts.max() / tokens}
+
+
+def train(router, batches):
+    optimizer = torch.optim.SGD(router.parameters(), lr=0.125)
+    losses = []
+    for x, y in batches:
+        found = terms(router, x, y)
+        loss = found["task"] + 0.25 * found["balance"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.2", "look_alike"]
+# a healthy script that has one more number for the log, detached on purpose
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Router(nn.Module):
+    def __init__(self, experts):
+        super().__init__()
+        self.gate = nn.Linear(2, experts, bias=False)
+        self.experts = nn.Parameter(torch.ones(experts))
+
+    def forward(self, x):
+        probabilities = self.gate(x).softmax(1)
+        weight, chosen = probabilities.max(1)
+        return weight * self.experts[chosen], probabilities
+
+
+def terms(router, x, y):
+    """`task` and `balance` to step along; `busiest` and `entropy` are detached, for the log."""
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    share = F.one_hot(probabilities.argmax(1), experts).float().mean(0)
+    entropy = -(probabilities * probabilities.log()).sum(1).mean()
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * probabilities.mean(0)).sum(),
+        "busiest": share.max(),
+        "entropy": entropy.detach(),
+    }
+
+
+def train(router, batches):
+    optimizer = torch.optim.SGD(router.parameters(), lr=0.125)
+    losses = []
+    for x, y in batches:
+        found = terms(router, x, y)
+        loss = found["task"] + 0.25 * found["balance"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.2", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("task", 2), ("task", 3), ("balance", 2), ("balance", 3), ("train", 3)]
+tokens = torch.tensor([[1.0, 0.0], [0.5, 1.0], [-1.0, 0.5], [2.0, 1.0]])
+wanted = torch.tensor([1.0, 0.0, 0.5, -1.0])
+gates = torch.tensor([[1.0, 0.5], [-0.5, 1.0], [0.25, -1.0]])
+sayings = torch.tensor([1.0, 2.0, 0.5])
+
+
+def look(what, experts=0):
+    if what == "probe":
+        return probed(probe, versions, "Router", "terms")
+    router = Router(experts)
+    router.gate.weight.data = gates[:experts].clone()
+    router.experts.data = sayings[:experts].clone()
+    if what == "train":
+        losses = train(router, [(tokens, wanted)] * 3)
+        return {"losses": losses, "gate": router.gate.weight.tolist()}
+    term = terms(router, tokens, wanted)[what]
+    return {"value": term.item(), "gradient of the gate": pull_of(term, router.gate.weight)}
+
+
+def pull_of(term, weight):
+    """The gradient of a term, or words for why it has none."""
+    if not term.requires_grad:
+        return "the term has no graph"
+    (grad,) = torch.autograd.grad(term, weight, allow_unused=True)
+    return "no path leads to the gate" if grad is None else grad.tolist()
+
+
+def right(what, experts=0):
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    gate, says, losses = gates[:experts], sayings[:experts], []
+    for _ in range(3):
+        task, balance, of_task, of_balance, of_experts = by_formula(gate, says)
+        if what == "task":
+            return {"value": task.item(), "gradient of the gate": of_task.tolist()}
+        if what == "balance":
+            return {"value": balance.item(), "gradient of the gate": of_balance.tolist()}
+        losses.append((task + 0.25 * balance).item())
+        gate = gate - 0.125 * (of_task + 0.25 * of_balance)
+        says = says - 0.125 * of_experts
+    return {"losses": losses, "gate": gate.tolist()}
+
+
+def by_formula(gate, says):
+    """Both terms, their gradients for the gate, and that of the task for the experts."""
+    p = (tokens @ gate.T).softmax(1)
+    one = torch.eye(len(gate))[p.argmax(1)]
+    picked, share = p * one, one.mean(0)
+    error = picked @ says - wanted
+    slope = 2 * error[:, None] / len(tokens)
+    of_task = (slope * (picked @ says)[:, None] * (one - p)).T @ tokens
+    of_balance = (len(gate) / len(tokens) * p * (share - (p @ share)[:, None])).T @ tokens
+    balance = len(gate) * share @ p.mean(0)
+    return error.pow(2).mean(), balance, of_task, of_balance, (slope * picked).sum(0)
+
+
+def given(what, experts):
+    return f"a router with {experts} experts; looked at: {what}"
+
+
+check("6.2", look, cases, torch_says=right, given=given)
+
+
+# %% tags=["6.2", "wrong"]
+# You gave the balance a larger weight. The loss is larger now, and its gradient is what it was: a
+# hundred times nothing. First the term needs a path to the gate.
+def terms(router, x, y):
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    share = F.one_hot(probabilities.argmax(1), experts).float().mean(0)
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * share).sum(),
+        "busiest": share.max(),
+    }
+
+
+def train(router, batches):
+    optimizer = torch.optim.SGD(router.parameters(), lr=0.125)
+    losses = []
+    for x, y in batches:
+        found = terms(router, x, y)
+        loss = found["task"] + 25.0 * found["balance"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.2", "wrong"]
+# With requires_grad_() the counts are leaves of their own. The term asks for a gradient now, and it
+# ends there: no path leads on to the gate.
+def terms(router, x, y):
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    share = F.one_hot(probabilities.argmax(1), experts).float().mean(0).requires_grad_()
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * share).sum(),
+        "busiest": share.max(),
+    }
+
+
+# %% tags=["6.2", "wrong"]
+# Both factors are probabilities now. There is a gradient, and it is of another term: it asks how
+# sure the router is of each expert on average, and no longer where the tokens go.
+def terms(router, x, y):
+    said, probabilities = router(x)
+    share = probabilities.mean(0)
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": len(share) * (share * share).sum(),
+        "busiest": share.max(),
+    }
+
+
+# %% tags=["6.2", "wrong"]
+# The counts have borrowed the gradient of the probabilities, and they stand in both factors: the
+# value is still that of the counts alone, and the pull is twice what it should be.
+def terms(router, x, y):
+    said, probabilities = router(x)
+    experts = probabilities.shape[1]
+    hard = F.one_hot(probabilities.argmax(1), experts).float()
+    share = (hard + probabilities - probabilities.detach()).mean(0)
+    return {
+        "task": (said - y).pow(2).mean(),
+        "balance": experts * (share * share).sum(),
+        "busiest": share.max(),
+    }
+
+
+# %% [markdown] tags=["6.2", "hint"]
+# The gradient is there, and it is too small by a whole term. Which of the seven symptoms is that?
+# The total tells nothing of it: one term of two is enough for `requires_grad`.
+
+# %% [markdown] tags=["6.2", "hint"]
+# Ask each term by itself. Has `balance` a graph, and what is its gradient for the weight of the
+# gate? The numbers for the log need none, so do not ask all entries of the dict.
+
+# %% [markdown] tags=["6.2", "hint"]
+# `argmax` gives integers, and `float()` does not give them a history. Leave the counts as one
+# factor, a constant; the other factor is `probabilities.mean(0)`.
+
+# %% [markdown] tags=["6.2", "afterword"]
+# Where counts stand beside a factor that has a gradient they are right, and where they stand alone
+# they pull at nothing. `graph_of(term)` shows for each term by itself which weights it reaches; the
+# doctor's name for the end of the way is `non_diff_op`. The value of the loss shows none of it.
+
+# %% tags=["6.3", "about"]
+title = "Samples that know each other"
+kind = "repair"
+core = False
+difficulty = 2
+minutes = 10
+points = 3
+unchanged = "`.contiguous()` and `.view()` cut the values in the same order as `reshape` does."
+
+# %% [markdown] tags=["6.3", "statement"]
+# A reader gives scores to recordings. In training its loss falls and all sizes are right. In use,
+# where one recording comes at a time, its scores are not better than chance.
+#
+# - `collate(recordings)` makes one tensor of a list of recordings, each of sizes steps × features.
+# - `Reader(steps, features, classes)` is given that tensor and returns scores of sizes recordings ×
+#   classes. Each step is seen by itself; `head` is given all that was seen in a recording.
+# - `train(reader, recordings, labels, epochs)` returns the loss before each step.
+#
+# **Probe** `probe(Reader, collate)` gets the class and the function of a script. How the sizes of
+# the collated tensor are ordered is each script's own business, and they do it in several ways.
+#
+# **Repair** the reader, `collate`, or both. The columns of `head` are for the steps in their order,
+# and for each step for what was seen in it.
+#
+# **Done when** your probe tells the versions apart; a recording has the same scores alone and in
+# any batch; the scores of one have no gradient for another; and the training goes along with it.
+
+
+# %% tags=["6.3", "answer"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def collate(recordings):
+    return torch.stack(recordings, 1)
+
+
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        batch = seen.shape[1]
+        return self.head(seen.transpose(0, 1).reshape(batch, -1))
+
+
+def train(reader, recordings, labels, epochs):
+    optimizer = torch.optim.SGD(reader.parameters(), lr=0.5)
+    losses = []
+    for _ in range(epochs):
+        loss = F.cross_entropy(reader(collate(recordings)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Reader, collate):
+    reader = Reader(3, 1, 2)
+    one, other = torch.ones(3, 1), torch.zeros(3, 1)
+    alone, among = reader(collate([one])), reader(collate([one, other]))
+    assert torch.allclose(alone[0], among[0])
+
+
+# %% tags=["6.3", "given"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def collate(recordings):
+    return torch.stack(recordings, 1)
+
+
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        batch = seen.shape[1]
+        return self.head(seen.reshape(batch, -1))
+
+
+def train(reader, recordings, labels, epochs):
+    optimizer = torch.optim.SGD(reader.parameters(), lr=0.5)
+    losses = []
+    for _ in range(epochs):
+        loss = F.cross_entropy(reader(collate(recordings)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Reader, collate):
+    raise NotImplementedError
+
+
+# %% tags=["6.3", "look_alike"]
+# a healthy script whose collate puts the recordings first
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def collate(recordings):
+    return torch.stack(recordings, 0)
+
+
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        batch = seen.shape[0]
+        return self.head(seen.reshape(batch, -1))
+
+
+def train(reader, recordings, labels, epochs):
+    optimizer = torch.optim.SGD(reader.parameters(), lr=0.5)
+    losses = []
+    for _ in range(epochs):
+        loss = F.cross_entropy(reader(collate(recordings)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.3", "look_alike"]
+# a healthy script that takes a view of a permuted copy
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def collate(recordings):
+    return torch.stack(recordings, 2)
+
+
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x.permute(2, 0, 1)).tanh().contiguous()
+        batch = x.shape[2]
+        return self.head(seen.view(batch, -1))
+
+
+def train(reader, recordings, labels, epochs):
+    optimizer = torch.optim.SGD(reader.parameters(), lr=0.5)
+    losses = []
+    for _ in range(epochs):
+        loss = F.cross_entropy(reader(collate(recordings)), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.3", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("scores", 1, 3, 1), ("scores", 2, 3, 1), ("scores", 3, 2, 2)]
+cases += [
+    ("scores", 3, 3, 2),
+    ("who has a gradient for whom", 3, 2, 2),
+    ("train", 3, 2, 1),
+    ("train", 2, 4, 2),
+]
+
+
+def look(what, *sizes):
+    if what == "probe":
+        return probed(probe, versions, "Reader", "collate")
+    recordings, reader = some(*sizes), Reader(*sizes[1:], 2)
+    for parameter in reader.parameters():
+        parameter.data = numbers(*parameter.shape)
+    if what == "scores":
+        return reader(collate(recordings)).tolist()
+    if what == "train":
+        labels = torch.arange(len(recordings)).remainder(2)
+        losses = train(reader, recordings, labels, 2)
+        return {"losses": losses, "weights of the head": reader.head.weight.tolist()}
+    leaves = [recording.requires_grad_() for recording in recordings]
+    scores = reader(collate(leaves))
+    return [[reached(row, leaf) for leaf in leaves] for row in scores]
+
+
+def some(batch, steps, features):
+    """Recordings, each of other numbers."""
+    return list(numbers(batch, steps, features))
+
+
+def numbers(*sizes):
+    count = torch.Size(sizes).numel()
+    return (torch.arange(count).mul(5).remainder(7) / 4 - 0.5).reshape(sizes)
+
+
+def reached(row, leaf):
+    """Have the scores of one recording a gradient for this one?"""
+    (grad,) = torch.autograd.grad(row.sum(), leaf, retain_graph=True, allow_unused=True)
+    return grad is not None and bool(grad.any())
+
+
+def right(what, *sizes):
+    """The same, each recording by itself and each step by itself."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    batch, steps, features = sizes
+    if what == "who has a gradient for whom":
+        return [[i == j for j in range(batch)] for i in range(batch)]
+    own = [numbers(2, features), numbers(2), numbers(2, steps * 2), numbers(2)]
+    losses = []
+    for _ in range(2):
+        own = [t.requires_grad_() for t in own]
+        scores = [read(recording, *own) for recording in some(*sizes)]
+        if what == "scores":
+            return [row.tolist() for row in scores]
+        missed = [row.logsumexp(0) - row[i % 2] for i, row in enumerate(scores)]
+        loss = sum(missed) / batch
+        grads = torch.autograd.grad(loss, own)
+        own = [(t - 0.5 * grad).detach() for t, grad in zip(own, grads, strict=True)]
+        losses.append(loss.item())
+    return {"losses": losses, "weights of the head": own[2].tolist()}
+
+
+def read(recording, weight, bias, head, head_bias):
+    return head @ torch.cat([(weight @ row + bias).tanh() for row in recording]) + head_bias
+
+
+def given(what, batch, steps, features):
+    return f"(recordings, steps, features) = {(batch, steps, features)}; looked at: {what}"
+
+
+check("6.3", look, cases, torch_says=right, given=given)
+
+
+# %% tags=["6.3", "wrong"]
+# You swapped the sizes and turned the result. The sizes are right, and a row still holds numbers of
+# several recordings. A reshape only counts memory off, in its order; transpose or permute tells
+# which size is the batch.
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        batch = seen.shape[1]
+        return self.head(seen.reshape(-1, batch).t())
+
+
+# %% tags=["6.3", "wrong"]
+# contiguous() and view with the sizes in the order that you want do not put memory in that order:
+# the names are right and the numbers are others. The transpose afterwards sorts what was mixed.
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        steps, batch, _ = seen.shape
+        first = seen.contiguous().view(batch, steps, -1)
+        return self.head(first.transpose(0, 1).contiguous().view(batch, -1))
+
+
+# %% tags=["6.3", "wrong"]
+# Each recording is by itself now. Within a row the steps and what was seen in them have changed
+# places, so the columns of the head meet other numbers than they were made for.
+class Reader(nn.Module):
+    def __init__(self, steps, features, classes):
+        super().__init__()
+        self.step = nn.Linear(features, 2)
+        self.head = nn.Linear(steps * 2, classes)
+
+    def forward(self, x):
+        seen = self.step(x).tanh()
+        batch = seen.shape[1]
+        return self.head(seen.permute(1, 2, 0).reshape(batch, -1))
+
+
+# %% [markdown] tags=["6.3", "hint"]
+# A wrong value, and no graph is cut. Alone a recording is read as it should be, among others it is
+# not. What in the script could know of the others?
+
+# %% [markdown] tags=["6.3", "hint"]
+# For the probe: compare the scores of a recording alone and beside another one. Or make the
+# recordings leaves and ask for which of them the first row of the scores has a gradient.
+
+# %% [markdown] tags=["6.3", "hint"]
+# `reshape(batch, -1)` cuts memory into equal parts, and memory lies step by step: the first part is
+# the first steps of all recordings. Before you reshape, bring the size of the batch to the front:
+# `transpose(0, 1)`.
+
+# %% [markdown] tags=["6.3", "afterword"]
+# A view that does not fit the strides raises an error; a reshape copies then. Here a view would
+# have fitted, so neither could warn. That one sample has no gradient for another is the surest sign
+# that they do not meet. `compare(seen, rows)` of chapter 2 says in which order a reshape has cut the
+# values.
+
+# %% tags=["6.4", "about"]
+title = "Modified by an inplace operation"
+kind = "repair"
+core = False
+difficulty = 2
+minutes = 10
+points = 3
+unchanged = "`retain_graph=True` keeps the graph. It is there: a tensor in it was written to."
+
+# %% [markdown] tags=["6.4", "statement"]
+# `train` raises `one of the variables needed for gradient computation has been modified by an
+# inplace operation`. The state after each step of time is written into its own row, and no row is
+# written twice.
+#
+# - `Cell(inputs, size)` makes a new state of an input and the state before. `read` reads numbers
+#   from a state.
+# - `rollout(cell, inputs)` begins with a state of zeros and returns the states after all steps,
+#   steps × size, and the last of them.
+# - `train(cell, inputs, targets, epochs)` compares what is read from each state with the targets,
+#   and wants the last state to be near 0. It returns the loss before each step.
+#
+# **Probe** `probe(Cell, rollout)` gets the class and the function of a script. Among the healthy
+# ones are some that write into a row as well.
+#
+# **Repair** so that the gradient is that of the whole rollout: the state after the first step has
+# part in all later ones.
+#
+# **Done when** your probe tells the versions apart; the states have the right values; each weight
+# has the gradient that comes back through all steps; and `train` goes along it.
+
+
+# %% tags=["6.4", "answer"]
+import torch
+from torch import nn
+
+
+class Cell(nn.Module):
+    def __init__(self, inputs, size):
+        super().__init__()
+        self.size = size
+        self.new = nn.Linear(inputs, size, bias=False)
+        self.old = nn.Linear(size, size, bias=False)
+        self.read = nn.Linear(size, 1, bias=False)
+
+    def forward(self, row, state):
+        return (self.new(row) + self.old(state)).tanh()
+
+
+def rollout(cell, inputs):
+    state, states = torch.zeros(cell.size), []
+    for row in inputs:
+        state = cell(row, state)
+        states.append(state)
+    return torch.stack(states), state
+
+
+def train(cell, inputs, targets, epochs):
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.25)
+    losses = []
+    for _ in range(epochs):
+        states, last = rollout(cell, inputs)
+        loss = (cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Cell, rollout):
+    cell = Cell(1, 2)
+    states, last = rollout(cell, torch.ones(3, 1))
+    (states.sum() + last.sum()).backward()
+    assert cell.old.weight.grad.any()
+
+
+# %% tags=["6.4", "given"]
+import torch
+from torch import nn
+
+
+class Cell(nn.Module):
+    def __init__(self, inputs, size):
+        super().__init__()
+        self.size = size
+        self.new = nn.Linear(inputs, size, bias=False)
+        self.old = nn.Linear(size, size, bias=False)
+        self.read = nn.Linear(size, 1, bias=False)
+
+    def forward(self, row, state):
+        return (self.new(row) + self.old(state)).tanh()
+
+
+def rollout(cell, inputs):
+    states = torch.zeros(len(inputs) + 1, cell.size)
+    for t, row in enumerate(inputs):
+        states[t + 1] = cell(row, states[t])
+    return states[1:], states[-1]
+
+
+def train(cell, inputs, targets, epochs):
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.25)
+    losses = []
+    for _ in range(epochs):
+        states, last = rollout(cell, inputs)
+        loss = (cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def probe(Cell, rollout):
+    raise NotImplementedError
+
+
+# %% tags=["6.4", "look_alike"]
+# a healthy script that writes into a buffer from which no step reads
+import torch
+from torch import nn
+
+
+class Cell(nn.Module):
+    def __init__(self, inputs, size):
+        super().__init__()
+        self.size = size
+        self.new = nn.Linear(inputs, size, bias=False)
+        self.old = nn.Linear(size, size, bias=False)
+        self.read = nn.Linear(size, 1, bias=False)
+
+    def forward(self, row, state):
+        return (self.new(row) + self.old(state)).tanh()
+
+
+def rollout(cell, inputs):
+    states, state = torch.zeros(len(inputs), cell.size), torch.zeros(cell.size)
+    for t, row in enumerate(inputs):
+        state = cell(row, state)
+        states[t] = state
+    return states, state
+
+
+def train(cell, inputs, targets, epochs):
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.25)
+    losses = []
+    for _ in range(epochs):
+        states, last = rollout(cell, inputs)
+        loss = (cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.4", "look_alike"]
+# a healthy script that writes the states into a log as well, where nothing is recorded
+import torch
+from torch import nn
+
+
+class Cell(nn.Module):
+    def __init__(self, inputs, size):
+        super().__init__()
+        self.size = size
+        self.new = nn.Linear(inputs, size, bias=False)
+        self.old = nn.Linear(size, size, bias=False)
+        self.read = nn.Linear(size, 1, bias=False)
+
+    def forward(self, row, state):
+        return (self.new(row) + self.old(state)).tanh()
+
+
+def rollout(cell, inputs):
+    cell.log = torch.zeros(len(inputs), cell.size)
+    states = [torch.zeros(cell.size)]
+    for t, row in enumerate(inputs):
+        states.append(cell(row, states[t]))
+        with torch.no_grad():
+            cell.log[t] = states[t + 1]
+    return torch.stack(states[1:]), states[-1]
+
+
+def train(cell, inputs, targets, epochs):
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.25)
+    losses = []
+    for _ in range(epochs):
+        states, last = rollout(cell, inputs)
+        loss = (cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.4", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("states", 1), ("states", 3), ("gradients", 1), ("gradients", 2)]
+cases += [("gradients", 4), ("train", 3)]
+signals = torch.tensor([[1.0], [-0.5], [0.25], [1.5]])
+weights = {
+    "new": torch.tensor([[1.0], [-0.5]]),
+    "old": torch.tensor([[0.5, -1.0], [0.25, 0.75]]),
+    "read": torch.tensor([[1.0, 2.0]]),
+}
+
+
+def look(what, steps=0):
+    if what == "probe":
+        return probed(probe, versions, "Cell", "rollout")
+    try:
+        return done(what, steps)
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        return "backward finds a tensor changed"
+
+
+def done(what, steps):
+    cell, targets = Cell(1, 2), torch.ones(steps, 1)
+    for name, weight in weights.items():
+        getattr(cell, name).weight.data = weight.clone()
+    if what == "train":
+        losses = train(cell, signals[:steps], targets, 3)
+        return {"losses": losses, **{name: getattr(cell, name).weight.tolist() for name in weights}}
+    states, last = rollout(cell, signals[:steps])
+    if what == "states":
+        return {"states": states.tolist(), "last": last.tolist()}
+    ((cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()).backward()
+    grads = {name: getattr(cell, name).weight.grad for name in weights}
+    return {name: None if grad is None else grad.tolist() for name, grad in grads.items()}
+
+
+def right(what, steps=0):
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    held, losses = dict(weights), []
+    for _ in range(3):
+        states, loss, grads = back_through_time(held["new"], held["old"], held["read"], steps)
+        if what == "states":
+            return {"states": states[1:].tolist(), "last": states[-1].tolist()}
+        if what == "gradients":
+            return {name: grad.tolist() for name, grad in grads.items()}
+        losses.append(loss.item())
+        held = {name: held[name] - 0.25 * grads[name] for name in held}
+    return {"losses": losses, **{name: weight.tolist() for name, weight in held.items()}}
+
+
+def back_through_time(new, old, read, steps):
+    """The states, the loss and its gradients, by the chain rule from the last step to the first."""
+    rows = [torch.zeros(2)]
+    for signal in signals[:steps]:
+        rows.append(torch.tanh(new @ signal + old @ rows[-1]))
+    states = torch.stack(rows)
+    missed = states[1:] @ read.T - 1
+    loss = missed.pow(2).mean() + states[-1].pow(2).sum()
+    slope = 2 * missed / steps
+    grads = {"new": torch.zeros(2, 1), "old": torch.zeros(2, 2), "read": slope.T @ states[1:]}
+    arrives = 2 * states[-1]
+    for t in range(steps, 0, -1):
+        before_tanh = (arrives + slope[t - 1] @ read) * (1 - states[t].pow(2))
+        grads["new"] += torch.outer(before_tanh, signals[t - 1])
+        grads["old"] += torch.outer(before_tanh, states[t - 1])
+        arrives = before_tanh @ old
+    return states, loss, grads
+
+
+def given(what, steps):
+    return f"steps of time: {steps}; looked at: {what}"
+
+
+check("6.4", look, cases, torch_says=right, given=given)
+
+
+# %% tags=["6.4", "wrong"]
+# You detached the state before each step. The error is gone, and so is the way back through time:
+# each weight hears only of the step that it made itself, and not of what came of it later.
+def rollout(cell, inputs):
+    state, states = torch.zeros(cell.size), []
+    for row in inputs:
+        state = cell(row, state.detach())
+        states.append(state)
+    return torch.stack(states), state
+
+
+# %% tags=["6.4", "wrong"]
+# A write through .data is not counted, so no error comes, and it is not recorded either. The last
+# state still has its way back; what is read from the buffer has none.
+def rollout(cell, inputs):
+    states, state = torch.zeros(len(inputs), cell.size), torch.zeros(cell.size)
+    for t, row in enumerate(inputs):
+        state = cell(row, state)
+        states.data[t] = state
+    return states, state
+
+
+# %% tags=["6.4", "wrong"]
+# Under no_grad, as through .data, the states are numbers without a way back: nothing is kept, so
+# nothing that was kept is overwritten. Only the weight that reads from the states still learns.
+def rollout(cell, inputs):
+    states = torch.zeros(len(inputs) + 1, cell.size)
+    with torch.no_grad():
+        for t, row in enumerate(inputs):
+            states[t + 1] = cell(row, states[t])
+    return states[1:], states[-1]
+
+
+# %% [markdown] tags=["6.4", "hint"]
+# Two lines belong to a version error: one that kept a tensor for backward, and one that wrote. The
+# writer is easy to see. Which operation keeps the state, and what exactly does it keep?
+
+# %% [markdown] tags=["6.4", "hint"]
+# `states[t]` is a view. It has the version counter of the whole buffer, so a write to any row is a
+# write to it. For the probe: roll out, make a number of all that comes back, call `backward()`.
+
+# %% [markdown] tags=["6.4", "hint"]
+# Keep the states in a list, and make one tensor of them at the end: `torch.stack(states)`. Or give
+# the cell a `clone()` of the row: nobody writes to that.
+
+# %% [markdown] tags=["6.4", "afterword"]
+# A buffer has one version for all its rows, and torch is right to be careful: what was kept might
+# have been that row. `watch` names both lines, the one that kept and the one that wrote. And
+# `retain_graph=True` changes nothing here: the graph is there, a tensor in it has changed.
+
+# %% tags=["6.5", "about"]
+title = "The second time"
+kind = "repair"
+core = False
+difficulty = 3
+minutes = 12
+points = 3
+
+# %% [markdown] tags=["6.5", "statement"]
+# A generator makes numbers of noise. A critic is to say 1 to real numbers and 0 to made ones.
+# `play` lets them learn against each other, and raises `Trying to backward through the graph a
+# second time`.
+#
+# `play(generator, critic, batches, lr)` does two steps for each batch of noise and real numbers:
+#
+# 1. the critic steps along `critic_loss`;
+# 2. the generator steps along `generator_loss`: the critic *as it is after its step* is to say 1
+#    to the numbers that were made.
+#
+# It returns both losses of each batch. Both models are modules from one number to one number.
+#
+# **Probe** `probe(play)` gets the function of a script.
+#
+# **Repair** `play`. **Done when** your probe tells the versions apart; and over several batches
+# the losses are right, each model steps along the gradient of its own loss and of nothing else, and
+# the steps come in the order above.
+
+
+# %% tags=["6.5", "answer"]
+import torch
+from torch import nn
+
+
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+
+        said = critic(made.detach())
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward()
+        for_critic.step()
+
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+def probe(play):
+    generator, critic = nn.Linear(1, 1), nn.Linear(1, 1)
+    before = generator.weight.item()
+    play(generator, critic, [(torch.ones(2, 1), torch.zeros(2, 1))], 0.125)
+    assert generator.weight.item() != before
+
+
+# %% tags=["6.5", "given"]
+import torch
+from torch import nn
+
+
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward()
+        for_critic.step()
+
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+def probe(play):
+    raise NotImplementedError
+
+
+# %% tags=["6.5", "look_alike"]
+# a healthy script that makes the numbers twice, for the critic where nothing is recorded
+import torch
+
+
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        with torch.no_grad():
+            made = generator(noise)
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        for_critic.zero_grad()
+        critic_loss.backward()
+        for_critic.step()
+
+        made = generator(noise)
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        for_generator.zero_grad()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "look_alike"]
+# a healthy script that keeps the graph, and clears the gradients of the generator in between
+import torch
+
+
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_critic.zero_grad()
+        made = generator(noise)
+
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward(retain_graph=True)
+        for_critic.step()
+
+        for_generator.zero_grad()
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("play", 1), ("play", 2), ("play", 3)]
+noises = [(1.0, -0.5), (0.5, 2.0), (-1.0, 1.5)]
+reals = [(3.0, 2.0), (2.5, 3.5), (3.0, 1.5)]
+
+
+def look(what, count=0):
+    if what == "probe":
+        return probed(probe, versions, "play")
+    generator, critic = line(1.0, 0.5), line(-0.5, 0.25)
+    batches = [(column(n), column(r)) for n, r in zip(noises, reals, strict=True)][:count]
+    try:
+        losses = play(generator, critic, batches, 0.0625)
+    except RuntimeError as error:
+        if "backward through the graph a second time" not in str(error):
+            raise
+        return "backward goes through a graph a second time"
+    return {"losses": losses, "critic": numbers_of(critic), "generator": numbers_of(generator)}
+
+
+def line(slope, shift):
+    model = nn.Linear(1, 1)
+    nn.init.constant_(model.weight, slope)
+    nn.init.constant_(model.bias, shift)
+    return model
+
+
+def column(numbers):
+    return torch.tensor(numbers)[:, None]
+
+
+def numbers_of(model):
+    return [model.weight.item(), model.bias.item()]
+
+
+def right(what, count=0):
+    """The same with the derivatives written out: made = a·noise + b, said = c·number + d."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    a, b, c, d, losses = 1.0, 0.5, -0.5, 0.25, []
+    for noise, real in list(zip(noises, reals, strict=True))[:count]:
+        made = [a * n + b for n in noise]
+        # What the critic says to real and made numbers, less what it is to say.
+        off = [(c * r + d - 1, r) for r in real] + [(c * m + d, m) for m in made]
+        critic_loss = sum(miss**2 for miss, _ in off) / 2
+        c, d = (
+            c - 0.0625 * sum(miss * number for miss, number in off),
+            d - 0.0625 * sum(miss for miss, _ in off),
+        )
+        off = [(c * m + d - 1, n) for m, n in zip(made, noise, strict=True)]
+        generator_loss = sum(miss**2 for miss, _ in off) / 2
+        a -= 0.0625 * sum(miss * c * n for miss, n in off)
+        b -= 0.0625 * sum(miss * c for miss, _ in off)
+        losses.append((critic_loss, generator_loss))
+    return {"losses": losses, "critic": [c, d], "generator": [a, b]}
+
+
+def given(what, count):
+    return f"batches: {count}"
+
+
+check("6.5", look, cases, torch_says=right, given=given)
+
+
+# %% tags=["6.5", "wrong"]
+# The message is gone, with retain_graph=True or with numbers made anew, and the first backward
+# still goes through the generator. What it leaves there is added to: the generator steps along both
+# losses, and one wants the opposite of the other.
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward(retain_graph=True)
+        for_critic.step()
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "wrong"]
+# What was made is detached for both losses. The loss of the generator has a graph, through the
+# critic, so no error comes; it ends before the generator, which never moves.
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise).detach()
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward()
+        for_critic.step()
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "wrong"]
+# One backward for the sum of both losses. Each model steps along both: the critic also learns to
+# say 1 to what was made.
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        generator_loss = (said - 1).pow(2).mean()
+        (critic_loss + generator_loss).backward()
+        for_critic.step()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "wrong"]
+# Each model has the gradient of its own loss alone, and the generator has it from the critic before
+# its step. The statement has another order: the critic steps first, then the generator is judged.
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_critic.zero_grad()
+        made = generator(noise)
+        critic_loss = (critic(real) - 1).pow(2).mean() + critic(made.detach()).pow(2).mean()
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        for_generator.zero_grad()
+        generator_loss.backward()
+        for_critic.zero_grad()
+        critic_loss.backward()
+        for_critic.step()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% [markdown] tags=["6.5", "hint"]
+# The second backward fails in a graph that the first one has freed. `generator_loss` is made anew
+# with the new critic. Which part of its way is not new?
+
+# %% [markdown] tags=["6.5", "hint"]
+# The first backward went from `critic_loss` through `made` into the generator, whose gradient for
+# this loss nobody wants. For the probe one batch is enough: `play` has to come to its end.
+
+# %% [markdown] tags=["6.5", "hint"]
+# Give the critic numbers without a history for its own loss: `critic(made.detach())`. `made` itself
+# keeps its graph for the loss of the generator.
+
+# %% [markdown] tags=["6.5", "afterword"]
+# `retain_graph=True` answers the message and not the question: whose gradient does this loss need?
+# Where the gradients of the generator are cleared in between, it is right, and computes for nothing
+# what is thrown away. `record_backward` shows for a loss to which `.grad` it adds; the doctor calls
+# the error `freed_graph`.
+
+# %% tags=["6.6", "about"]
+title = "Frozen, and it moves"
+kind = "repair"
+core = False
+difficulty = 2
+minutes = 9
+points = 3
+unchanged = "A learning rate of 0, or none, keeps weights. The forward pass writes buffers."
+
+# %% [markdown] tags=["6.6", "statement"]
+# A backbone was trained by others and is frozen. An adapter before it and a head behind it are
+# trained. No weight of the backbone changes, and yet it gives other features afterwards than
+# before, and the validation becomes worse.
+#
+# - `Net` has the parts `adapter`, `backbone` and `head`. Its forward runs them in this order.
+# - `validate(model, batches)` returns the mean loss of the batches in eval mode, and puts the model
+#   back into training mode.
+# - `fit(model, batches, validation, epochs)` trains, and validates after each epoch. It returns
+#   what the validations said.
+#
+# **Probe** `probe(Net, fit)` gets the class and the function of a script. All of them have these
+# three parts; what they are made of differs.
+#
+# **Repair** whichever of them you like. In training too the backbone is to compute with the mean
+# and the variance that it came with. The BatchNorm of the head is trained as usual.
+#
+# **Done when** your probe tells the versions apart; after `fit` the backbone holds what it held;
+# adapter and head, with its statistics, are what training makes of them behind a backbone that
+# stays; and so are the validations.
+
+
+# %% tags=["6.6", "answer"]
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(self.backbone(self.adapter(x)))
+
+
+def validate(model, batches):
+    model.eval()
+    with torch.no_grad():
+        losses = [(model(x) - y).pow(2).mean().item() for x, y in batches]
+    model.train()
+    return sum(losses) / len(losses)
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        model.backbone.eval()
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+def probe(Net, fit):
+    net, batch = Net(), (torch.eye(2), torch.ones(2, 1))
+    before = [buffer.clone() for buffer in net.backbone.buffers()]
+    fit(net, [batch], [batch], 2)
+    assert all(map(torch.equal, before, net.backbone.buffers()))
+
+
+# %% tags=["6.6", "given"]
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(self.backbone(self.adapter(x)))
+
+
+def validate(model, batches):
+    model.eval()
+    with torch.no_grad():
+        losses = [(model(x) - y).pow(2).mean().item() for x, y in batches]
+    model.train()
+    return sum(losses) / len(losses)
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+def probe(Net, fit):
+    raise NotImplementedError
+
+
+# %% tags=["6.6", "look_alike"]
+# a healthy script whose backbone has a LayerNorm, and only the head a BatchNorm
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.LayerNorm(2))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(self.backbone(self.adapter(x)))
+
+
+def validate(model, batches):
+    model.eval()
+    with torch.no_grad():
+        losses = [(model(x) - y).pow(2).mean().item() for x, y in batches]
+    model.train()
+    return sum(losses) / len(losses)
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% tags=["6.6", "look_alike"]
+# a healthy script whose model keeps its backbone in eval mode by itself
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.backbone.eval()
+        return self
+
+    def forward(self, x):
+        return self.head(self.backbone(self.adapter(x)))
+
+
+def validate(model, batches):
+    model.eval()
+    with torch.no_grad():
+        losses = [(model(x) - y).pow(2).mean().item() for x, y in batches]
+    model.train()
+    return sum(losses) / len(losses)
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% tags=["6.6", "check"]
+from insidetorch.learn.judges import wanted_of_probe
+from insidetorch.learn.versions import probed
+
+cases = [("probe",), ("backbone", 1), ("backbone", 2), ("learned", 1), ("learned", 2)]
+cases += [("statistics of the head", 2), ("validations", 3)]
+inputs = torch.tensor([[1.0, 0.5], [-0.5, 2.0], [2.0, -1.0], [0.5, 0.25], [-1.0, 1.5], [1.5, 1.0]])
+wanted = torch.tensor([[1.0], [-1.0], [2.0], [0.5], [-0.5], [1.5]])
+batches = [(inputs[:3], wanted[:3]), (inputs[3:], wanted[3:])]
+start = {
+    "adapter.weight": torch.tensor([[1.0, 0.5], [-0.5, 1.0]]),
+    "backbone.0.weight": torch.tensor([[1.0, -1.0], [0.5, 2.0]]),
+    "backbone.1.weight": torch.tensor([0.5, 0.5]),
+    "backbone.1.bias": torch.tensor([0.5, -0.5]),
+    "backbone.1.running_mean": torch.tensor([0.5, -0.25]),
+    "backbone.1.running_var": torch.tensor([4.0, 2.0]),
+    "head.0.weight": torch.tensor([[0.5, 1.0], [1.0, -0.5]]),
+    "head.2.weight": torch.tensor([[1.0, -0.5]]),
+    "head.2.bias": torch.tensor([0.25]),
+}
+
+
+def look(what, epochs=0):
+    if what == "probe":
+        return probed(probe, versions, "Net", "fit")
+    net = Net()
+    net.load_state_dict(start, strict=False)
+    said = fit(net, batches, batches[:1], epochs)
+    if what == "validations":
+        return said
+    held = {name: t.tolist() for name, t in net.state_dict().items()}
+    if what == "backbone":
+        return {name: held[name] for name in start if name.startswith("backbone")}
+    if what == "statistics of the head":
+        return {name: held[f"head.1.{name}"] for name in ("running_mean", "running_var")}
+    return {name: held[name] for name in learned_by_name()}
+
+
+def learned_by_name():
+    """The parameters of the adapter and of the head as they are at first."""
+    names = [name for name in start if not name.startswith("backbone")]
+    fresh = {"head.1.weight": torch.ones(2), "head.1.bias": torch.zeros(2)}
+    return {**{name: start[name] for name in names}, **fresh}
+
+
+def right(what, epochs=0):
+    """The same with the formulas of BatchNorm: the backbone with what is stored, the head anew."""
+    if what == "probe":
+        return wanted_of_probe(versions.texts)
+    if what == "backbone":
+        return {n: t.tolist() for n, t in start.items() if n.startswith("backbone")}
+    names, learned = zip(*learned_by_name().items(), strict=True)
+    mean, var, said = torch.zeros(2), torch.ones(2), []
+    for _ in range(epochs):
+        for x, y in batches:
+            learned = [t.clone().requires_grad_() for t in learned]
+            seen = features(x, *learned[:2])
+            now = seen.mean(0), seen.var(0, correction=0)
+            loss = (head(seen, *now, *learned[2:]) - y).pow(2).mean()
+            grads = torch.autograd.grad(loss, learned)
+            learned = [(t - 0.0625 * g).detach() for t, g in zip(learned, grads, strict=True)]
+            mean = 0.9 * mean + 0.1 * now[0].detach()
+            var = 0.9 * var + 0.1 * seen.detach().var(0)
+        x, y = batches[0]
+        seen = features(x, *learned[:2])
+        said.append((head(seen, mean, var, *learned[2:]) - y).pow(2).mean().item())
+    if what == "validations":
+        return said
+    if what == "statistics of the head":
+        return {"running_mean": mean.tolist(), "running_var": var.tolist()}
+    return {name: t.tolist() for name, t in zip(names, learned, strict=True)}
+
+
+def features(x, adapter, mix):
+    """What comes to the BatchNorm of the head."""
+    weight, scale, bias, mean, var = list(start.values())[1:6]
+    return ((x @ adapter.T @ weight.T - mean) / (var + 1e-5).sqrt() * scale + bias) @ mix.T
+
+
+def head(seen, mean, var, weight, bias, scale, shift):
+    return ((seen - mean) / (var + 1e-5).sqrt() * scale + shift) @ weight.T + bias
+
+
+def given(what, epochs):
+    return f"epochs: {epochs}; looked at: {what}"
+
+
+check("6.6", look, cases, torch_says=right, given=given)
+
+
+# %% tags=["6.6", "wrong"]
+# no_grad stops the recording, not the BatchNorm: its statistics still move. And now the adapter
+# before the backbone gets no gradient any more. A frozen part must let the gradient through.
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def forward(self, x):
+        adapted = self.adapter(x)
+        with torch.no_grad():
+            seen = self.backbone(adapted)
+        return self.head(seen)
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% tags=["6.6", "wrong"]
+# Before the loop the backbone was in eval mode. The first validation puts the whole model back into
+# training mode, and from the second epoch on the backbone moves again.
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    model.backbone.eval()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% tags=["6.6", "wrong"]
+# The whole model is in eval mode in training, so the BatchNorm of the head computes with the
+# statistics that it was made with and never gathers its own.
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    for _ in range(epochs):
+        model.eval()
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% tags=["6.6", "wrong"]
+# With a momentum of 0 the stored mean and variance stay. But in training mode the backbone computes
+# with those of the batch, so adapter and head learn for features that no validation ever has.
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.adapter = nn.Linear(2, 2, bias=False)
+        self.backbone = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2, momentum=0.0))
+        self.head = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2), nn.Linear(2, 1))
+        self.backbone.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(self.backbone(self.adapter(x)))
+
+
+def fit(model, batches, validation, epochs):
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(learned, lr=0.0625)
+    said = []
+    model.train()
+    for _ in range(epochs):
+        for x, y in batches:
+            loss = (model(x) - y).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        said.append(validate(model, validation))
+    return said
+
+
+# %% [markdown] tags=["6.6", "hint"]
+# `requires_grad_(False)` is about gradients, and what moves here never had one. Which tensors does
+# a module hold that are no parameters, and who writes to them?
+
+# %% [markdown] tags=["6.6", "hint"]
+# Compare `backbone.buffers()` before and after `fit`: of the backbone only, since those of the head
+# are meant to move. Let it run for two epochs: some repairs last for one.
+
+# %% [markdown] tags=["6.6", "hint"]
+# `model.train()` also puts the backbone into training mode, and `validate` calls it as well. So
+# `model.backbone.eval()` belongs into each epoch, or into a `train` of the model's own.
+
+# %% [markdown] tags=["6.6", "afterword"]
+# Four switches: `requires_grad` for who gets a gradient, `no_grad` for what is recorded, `eval()`
+# for what layers compute, and the optimizer for who is moved. None of them does the work of
+# another. The doctor finds a frozen module whose buffers move, and calls it `frozen`.
+
 # %% tags=["6.7", "about"]
 title = "A new head that never learns"
 kind = "repair"
@@ -331,6 +2082,7 @@ core = False
 difficulty = 2
 minutes = 12
 points = 3
+unchanged = "A larger step moves nothing that the optimizer does not hold."
 
 # %% [markdown] tags=["6.7", "statement"]
 # A model gets a new head for other classes, is trained, and its accuracy stays where it was. The
@@ -696,6 +2448,7 @@ core = False
 difficulty = 3
 minutes = 14
 points = 3
+unchanged = "What counts is whose weights are there when `backward` reads them."
 
 # %% [markdown] tags=["6.8", "statement"]
 # A model is trained, and validated with the moving average of its weights. With a validation in
@@ -1118,6 +2871,7 @@ core = False
 difficulty = 2
 minutes = 11
 points = 3
+unchanged = "That both tables have the same values is so already."
 
 # %% [markdown] tags=["6.9", "statement"]
 # A small language model is to use one table twice: to look tokens up, and to score them. `model.py`
@@ -1451,6 +3205,7 @@ core = False
 difficulty = 2
 minutes = 11
 points = 3
+unchanged = "The encoder has a gradient already. A larger one of 0 is 0."
 
 # %% [markdown] tags=["6.10", "statement"]
 # A model sends what its encoder computes through `quantise`, to whole numbers from -4 to 4, and

@@ -192,8 +192,8 @@ def test_a_prediction_is_answered_kept_and_remembered(
     expect(button).to_be_disabled()
     kept = json.loads(lab.progress.read_text(encoding="utf-8"))["predictions"]
     assert kept == {
-        "1.1": {"said": "(3, 1)", "right": True},
-        "1.2": {"said": "(1, 3)", "right": False},
+        "1.1": {"said": "(3, 1)", "right": True, "first": True},
+        "1.2": {"said": "(1, 3)", "right": False, "first": False},
     }
     opened.run_all()
     expect(said(mouse)).to_contain_text("Earlier you said (3, 1)")

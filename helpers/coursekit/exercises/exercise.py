@@ -84,7 +84,8 @@ class Exercise:
         # What is defined again behind the solution takes its place.
         wrongs = [("wrong", w.tell, f"{self.solution}\n\n\n{w.source}") for w in self.wrongs]
         if self.look_alikes:
-            wrongs.append(("wrong", PROBE_ONLY, f"{self.stub}\n\n\n{_probe_of(self.solved)}"))
+            told = f"{PROBE_ONLY} {self.about.get('unchanged', '')}".rstrip()
+            wrongs.append(("wrong", told, f"{self.stub}\n\n\n{_probe_of(self.solved)}"))
         return [("stub", "", self.stub), *wrongs, ("right", "", self.solution)]
 
     def marked(self, source: str) -> str:

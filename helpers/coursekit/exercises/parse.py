@@ -4,7 +4,8 @@ Each exercise is the cells that carry its id as a tag, each with a second tag th
 
     about      assignments of plain values: title, kind, core, difficulty, minutes, points; and, for
                an exercise with many right answers, judge: the name of a pure function of what was
-               seen ("insidetorch.learn.judges.…") that makes all of them equal
+               seen ("insidetorch.learn.judges.…") that makes all of them equal; for one with a
+               probe, unchanged: what is told beside a repair that changes nothing
     statement  the text that the learner reads
     setup      code between statement and answer that is given
     answer     the solution, its body between ### BEGIN SOLUTION and ### END SOLUTION
@@ -40,6 +41,7 @@ ROLES = ("about", "statement", "setup", "answer", "given", "check", "look_alike"
 ROLES += ("wrong", "hint", "afterword")
 KINDS = ("complete", "build", "predict", "repair", "counterexample")
 ABOUT = {"title": str, "kind": str, "core": bool, "difficulty": int, "minutes": int, "points": int}
+OPTIONAL = {"judge": str, "unchanged": str}
 JUDGE_OF_PROBES = "insidetorch.learn.judges.probe_then_repair"
 
 
@@ -108,8 +110,8 @@ def _about(cell: Cell, where: str) -> dict[str, object]:
             found[node.targets[0].id] = ast.literal_eval(node.value)
         except (AttributeError, ValueError):
             raise _error(where, cell, "it holds more than assignments of plain values") from None
-    odd = {k: v for k, v in found.items() if type(v) is not {**ABOUT, "judge": str}.get(k)}
-    if odd or set(found) - {"judge"} != set(ABOUT) or found["kind"] not in KINDS:
+    odd = {k: v for k, v in found.items() if type(v) is not {**ABOUT, **OPTIONAL}.get(k)}
+    if odd or set(found) - set(OPTIONAL) != set(ABOUT) or found["kind"] not in KINDS:
         wanted = ", ".join(f"{name} ({kind.__name__})" for name, kind in ABOUT.items())
         raise _error(where, cell, f"it must set {wanted}, and kind to one of {', '.join(KINDS)}")
     return found

@@ -24,10 +24,10 @@ class Progress:
             return "There is no course around this notebook, so there is no progress to tell."
         lines = []
         for chapter, points, most in self.chapters:
-            lines.append(f"chapter {chapter}  {_bar(points, most)}  {points} of {most} points")
+            lines.append(f"chapter {chapter}  {bar(points, most)}  {points} of {most} points")
         solved, cases = self.clinic
         if cases:
-            lines.append(f"clinic     {_bar(solved, cases)}  {solved} of {cases} cases")
+            lines.append(f"clinic     {bar(solved, cases)}  {solved} of {cases} cases")
         following = f"next: {self.next_exercise}" if self.next_exercise else "Everything is right."
         lines.append(following)
         return "\n".join(lines)
@@ -56,7 +56,12 @@ def progress() -> Progress:
     return Progress(tuple(rows), next(iter(open_core + open_extra), ""), _clinic())
 
 
-def _bar(done: int, most: int) -> str:
+def bar(done: int, most: int) -> str:
+    """So much of it is done.
+
+    >>> bar(1, 4)
+    '█████░░░░░░░░░░░░░░░'
+    """
     full = round(_WIDTH * done / most) if most else 0
     return "█" * full + "░" * (_WIDTH - full)
 

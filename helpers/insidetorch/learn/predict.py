@@ -50,8 +50,7 @@ class Prediction(ipywidgets.VBox):
     def _on_commit(self, _button: object) -> None:
         note = ""
         try:
-            answer = {"said": self.choice.value, "right": self._is_right()}
-            keep("predictions", self.prediction_id, answer)
+            keep("predictions", self.prediction_id, self._to_keep())
         except Exception as error:  # in a callback it would be lost
             note = f" (Not saved: {error})"
         self._reveal("You said", note)
@@ -60,6 +59,13 @@ class Prediction(ipywidgets.VBox):
         self.choice.disabled, self.choice.value = False, None
         self.again.layout.display = "none"
         self.view.show("", "")
+
+    def _to_keep(self) -> dict[str, object]:
+        """The answer, and whether the first one was right: who is asked again knows it by then."""
+        right = self._is_right()
+        earlier = remembered("predictions", self.prediction_id)
+        first = earlier.get("first", earlier.get("right")) if isinstance(earlier, dict) else right
+        return {"said": self.choice.value, "right": right, "first": first}
 
     def _is_right(self) -> bool:
         return self.choice.value == self.answer

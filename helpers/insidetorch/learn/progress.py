@@ -1,7 +1,7 @@
 """What is remembered of the learner: one plain JSON file at the root of the course.
 
     {"v": 1, "last": "01_storage_and_stride",
-     "predictions": {"1.1": {"said": "(3, 1)", "right": false}}}
+     "predictions": {"1.1": {"said": "(3, 1)", "right": false, "first": false}}}
 
 `INSIDETORCH_PROGRESS` names another file. Outside a course folder nothing is read or written.
 """
