@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -13,7 +14,7 @@ from . import machine
 from .bring_back import bring_back, why_not_back
 from .clinic import build_clinic, check_clinic, has_clinic
 from .clinic_source import CHAPTER as CLINIC
-from .compare import differences
+from .compare import differences, without_lesson
 from .errors import CourseError
 from .execute import CellFailed, execute, keep_measured
 from .exercises.build import build_exercises, check_exercises
@@ -21,7 +22,7 @@ from .exercises.parse import find_sets
 from .files import back_up, write_atomically
 from .findings import Finding
 from .launcher import parser
-from .notebook import edited_by_hand, noted, read_notebook, same_cells, text_of_file
+from .notebook import edited_by_hand, read_notebook, same_cells, text_of_file
 from .plan import Plan, make_plan
 from .sources import Lesson, find_lessons
 from .symptom_page import build_symptom_page, check_symptom_page
@@ -52,23 +53,24 @@ def _run(options: Namespace, root: Path) -> int:
     clinic = has_clinic(root) and (not options.names or CLINIC in (one.name for one in lessons))
     if options.check:
         return _check(lessons, root, whole=not options.names, clinic=clinic)
-    failed = False
+    steps = []
     for lesson in lessons:
-        try:
-            print(build(lesson, force=options.force))
-            if lesson.name in find_sets(root):
-                print(build_exercises(root, lesson.name, force=options.force))
-        except CourseError as error:
-            failed = True
-            print(error, file=sys.stderr)
-    for make in [build_clinic, build_symptom_page] if clinic else [build_symptom_page]:
-        try:
-            if told := make(root):
-                print(told)
-        except CourseError as error:
-            failed = True
-            print(error, file=sys.stderr)
-    return int(failed)
+        steps.append(partial(build, lesson, force=options.force))
+        if lesson.name in find_sets(root):
+            steps.append(partial(build_exercises, root, lesson.name, force=options.force))
+    steps += [partial(build_clinic, root)] if clinic else []
+    return int(not all([_done(step) for step in [*steps, partial(build_symptom_page, root)]]))
+
+
+def _done(step: Callable[[], str]) -> bool:
+    """Carry out a step, and say what there is to tell of it."""
+    try:
+        if told := step():
+            print(told)
+    except CourseError as error:
+        print(error, file=sys.stderr)
+        return False
+    return True
 
 
 def build(lesson: Lesson, *, force: bool = False) -> str:
@@ -152,7 +154,7 @@ def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
 
 def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool, clinic: bool) -> int:
     """Print where stored notebooks differ from their lessons or break a rule; run nothing."""
-    found = _without_lesson(root) if whole else []
+    found = without_lesson(root) if whole else []
     for look in [check_clinic, check_symptom_page] if clinic else [check_symptom_page]:
         try:
             found += look(root)
@@ -188,19 +190,6 @@ def _findings(plan: Plan) -> list[str]:
     found = differences(plan, stored)
     found += plan.findings_in(stored, bytes_stored=lesson.notebook.stat().st_size)
     return list(map(str, found))
-
-
-def _without_lesson(root: Path) -> list[str]:
-    """Notebooks that were built from a lesson which is gone."""
-    found = []
-    for path in sorted(root.glob("notebooks/*.ipynb")):
-        try:
-            source = noted(read_notebook(path, name=path.name)).get("source")
-        except CourseError:
-            continue
-        if isinstance(source, str) and not (root / "source" / source).exists():
-            found.append(f"notebooks/{path.name} has no lesson source/{source}. Remove it.")
-    return found
 
 
 def _counts(plans: Sequence[Plan]) -> str:

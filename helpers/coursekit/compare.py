@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nbformat import NotebookNode
 
 from .cells import cell_of
+from .errors import CourseError
 from .findings import Finding
-from .notebook import noted
+from .notebook import noted, read_notebook
 from .plan import Plan
 
 
@@ -87,3 +90,16 @@ def _numbers(plan: Plan, stored: NotebookNode) -> list[Finding]:
 
 def _differs(plan: Plan, cell: str, sentence: str) -> Finding:
     return Finding(plan.lesson.notebook_name, cell, "differs", sentence)
+
+
+def without_lesson(root: Path) -> list[str]:
+    """Notebooks that were built from a lesson which is gone."""
+    found = []
+    for path in sorted(root.glob("notebooks/*.ipynb")):
+        try:
+            source = noted(read_notebook(path, name=path.name)).get("source")
+        except CourseError:
+            continue
+        if isinstance(source, str) and not (root / "source" / source).exists():
+            found.append(f"notebooks/{path.name} has no lesson source/{source}. Remove it.")
+    return found
