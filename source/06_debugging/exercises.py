@@ -1010,8 +1010,8 @@ class Reader(nn.Module):
 # %% [markdown] tags=["6.3", "afterword"]
 # A view that does not fit the strides raises an error; a reshape copies then. Here a view would
 # have fitted, so neither could warn. That one sample has no gradient for another is the surest sign
-# that they do not meet. `compare(seen, rows)` of chapter 2 says in which order a reshape has cut the
-# values.
+# that they do not meet. `compare(seen, rows)` of chapter 2 says in which order a reshape has cut
+# the values.
 
 # %% tags=["6.4", "about"]
 title = "Modified by an inplace operation"

@@ -852,7 +852,7 @@ with expect_error(RuntimeError, match="backward through the graph a second time"
 # have left names with a graph behind them, and a watched run keeps tensors alive. They go first.)
 
 # %%
-del loss, y, z, kept_nothing, kept_x, noted, unnoted, off_the_leaf, run
+del loss, y, z, square_of_first, kept_nothing, kept_x, noted, unnoted, off_the_leaf, run
 graph_holders()
 
 # %% [markdown]
