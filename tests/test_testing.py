@@ -50,7 +50,7 @@ def test_the_steps_come_in_their_order(course):
     tests = ("pytest", *SIDE_BY_SIDE, "tests", "--ignore=tests/browser")
     assert steps["unit tests"].command == tests
     assert steps["build --check"].command == ("coursekit", "build", "--check")
-    assert steps["notebooks"].command == ("pytest", "--nbval", "notebooks")
+    assert steps["notebooks"].command == ("pytest", *SIDE_BY_SIDE, "--nbval", "notebooks")
     named = ("-v", "--reruns=1", "-rR")
     assert steps["browser tests"].command == ("pytest", *SIDE_BY_SIDE, *named, "tests/browser")
 

@@ -15,7 +15,7 @@ from .launcher import parser
 from .machine import find_chromium
 
 NOTHING_SELECTED = 5  # pytest's exit status where no test was left to run
-# Each file of tests runs in one process: its tests share what they set up.
+# Each file runs in one process: its tests share what they set up, a notebook's cells a kernel.
 SIDE_BY_SIDE = ("-n", "auto", "--maxprocesses=4", "--dist=loadfile")
 CHECKED_BY_RUFF = ("helpers", "tests", "benchmarks", "source", "course.py", "conftest.py")
 
@@ -99,7 +99,7 @@ def notebooks_step(root: Path, pytest: list[str], *, selects: bool) -> Step:
     folders = [name for name in ("notebooks", "solutions") if any((root / name).rglob("*.ipynb"))]
     if "notebooks" not in folders:
         return Step(title, outcome="failed", reason=f"no notebook in {root / 'notebooks'}")
-    return Step(title, (*pytest, "--nbval", *folders), selects=selects)
+    return Step(title, (*pytest, *SIDE_BY_SIDE, "--nbval", *folders), selects=selects)
 
 
 def browser_step(

@@ -450,7 +450,7 @@ for text, write in writes.items():
 # *result*, the saved tensor still belongs to that node, so the producer is named whatever the write
 # was. A leaf has no node: the message has no "output of". And if the kept tensor is a **view**,
 # torch makes its node anew after the write, and the message says `AsStrided`, which names neither.
-# That is the one you will meet most: a linear layer keeps the view `weight.t()`.
+# So it is with a linear layer, which keeps the view `weight.t()`.
 
 
 # %%
