@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coursekit import testing
-from coursekit.testing import SIDE_BY_SIDE, Result, Step
+from coursekit.testing import SIDE_BY_SIDE, SLOWEST, Result, Step
 
 TITLES = [
     "ruff check",
@@ -47,7 +47,7 @@ def test_the_steps_come_in_their_order(course):
     assert list(steps) == TITLES
     assert steps["ruff check"].command == ("ruff", "check", "helpers", "tests", "course.py")
     assert steps["ruff format"].command[:3] == ("ruff", "format", "--check")
-    tests = ("pytest", *SIDE_BY_SIDE, "tests", "--ignore=tests/browser")
+    tests = ("pytest", *SIDE_BY_SIDE, *SLOWEST, "tests", "--ignore=tests/browser")
     assert steps["unit tests"].command == tests
     assert steps["build --check"].command == ("coursekit", "build", "--check")
     assert steps["notebooks"].command == ("pytest", *SIDE_BY_SIDE, "--nbval", "notebooks")

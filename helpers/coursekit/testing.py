@@ -17,6 +17,7 @@ from .machine import find_chromium
 NOTHING_SELECTED = 5  # pytest's exit status where no test was left to run
 # Each file runs in one process: its tests share what they set up, a notebook's cells a kernel.
 SIDE_BY_SIDE = ("-n", "auto", "--maxprocesses=4", "--dist=loadfile")
+SLOWEST = ("--durations=20", "--durations-min=5")
 CHECKED_BY_RUFF = ("helpers", "tests", "benchmarks", "source", "course.py", "conftest.py")
 
 
@@ -74,7 +75,7 @@ def plan(
     pytest = ["pytest", *selected, *(["--slow"] if slow else [])]
     tests = Step(
         "unit tests",
-        (*pytest, *SIDE_BY_SIDE, "tests", "--ignore=tests/browser"),
+        (*pytest, *SIDE_BY_SIDE, *SLOWEST, "tests", "--ignore=tests/browser"),
         selects=expression is not None,
     )
     return [
