@@ -219,7 +219,7 @@ def test_a_problem_is_told_without_a_traceback(handed_over, monkeypatch, capsys)
 def test_the_package_names_its_commands(argv, given, capsys):
     assert dispatch.main(argv) == 2
     said = capsys.readouterr().err
-    assert f"asked for {given}. Its commands are lab, reset, grade, test, build." in said
+    assert f"asked for {given}. Its commands are lab, reset, grade, test, build, handout." in said
 
 
 def test_the_package_hands_the_rest_to_the_command(monkeypatch):

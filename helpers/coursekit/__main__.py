@@ -11,6 +11,7 @@ MODULES = {
     "grade": "coursekit.grading",
     "test": "coursekit.testing",
     "build": "coursekit.build",
+    "handout": "coursekit.handout",
 }
 
 

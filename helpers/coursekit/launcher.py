@@ -17,7 +17,9 @@ from . import environment, install, labcheck
 from .environment import ROOT
 from .errors import CourseError
 
-NEEDS = {"lab": "lab", "reset": "lab", "test": "author", "build": "author", "grade": "author"}
+NEEDS = {"lab": "lab", "reset": "lab"} | dict.fromkeys(
+    ("test", "build", "grade", "handout"), "author"
+)
 
 OVERVIEW = """\
 Inside PyTorch: see the real PyTorch runtime in executable notebooks.
@@ -27,6 +29,7 @@ Inside PyTorch: see the real PyTorch runtime in executable notebooks.
   python course.py lab --check     tell whether everything that the course needs is here
   python course.py reset 1.3       put the stub of an exercise back, the old answer kept
   python course.py grade PATH      grade notebooks with exercises, or folders of them
+  python course.py handout DIR     write the course without answers, for a class
   python course.py test            run every check of the course (for authors)
   python course.py build           build the notebooks from their sources (for authors)
 
@@ -63,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=int, default=0, metavar="N", help="how many at once; one for each processor"
     )
 
+    handout = commands.add_parser("handout", help="write the course without answers")
+    handout.add_argument("folder", metavar="DIR", help="a new folder")
+    handout.add_argument("--zip", action="store_true", help="write it as a zip file as well")
+
     test = commands.add_parser("test", help="run every check of the course")
     test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
     test.add_argument(
@@ -81,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--force", action="store_true", help="back up an edited notebook, and build")
 
-    for command in (lab, reset, grade, test, build):
+    for command in (lab, reset, grade, handout, test, build):
         command.add_argument(
             "--gpu", action="store_true", help="install the CUDA build of PyTorch (several GB)"
         )
@@ -97,6 +104,11 @@ def main(argv: Sequence[str]) -> int:
     try:
         if args.command == "lab" and args.check:
             return check(ROOT)
+        if NEEDS[args.command] == "author" and not (ROOT / "source").is_dir():
+            raise CourseError(
+                f"`course.py {args.command}` was asked for. This copy of the course is one for "
+                "learners, without solutions and sources. Use a whole copy of the course for it."
+            )
         python = choose_python(ROOT, extra=NEEDS[args.command], gpu=args.gpu)
     except CourseError as problem:
         print(problem, file=sys.stderr)
@@ -141,6 +153,9 @@ def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
         paths = [str(Path(path).resolve()) for path in args.paths]
         out = str(Path(args.out).resolve()) if args.out else ""
         return ["grade", *paths, "--out", out, "--jobs", str(args.jobs)]
+    if args.command == "handout":
+        zipped = ["--zip"] if args.zip else []
+        return ["handout", str(Path(args.folder).resolve()), *zipped]
     return kept
 
 

@@ -25,7 +25,7 @@ def build_exercises(root: Path, name: str, *, force: bool = False) -> str:
     """
     found = read_set(root, name)
     data, solutions_file, exercises_file = _files(found)
-    solved = _solved(found)
+    solved = solved_in(found)
     if solved and not force:
         raise CourseError(
             f"Asked to build exercises/{name}.ipynb. Its answers to {', '.join(solved)} are not "
@@ -68,7 +68,7 @@ def check_exercises(root: Path, name: str) -> list[str]:
     if unseen:
         which = ", ".join(sorted(unseen))
         findings.append(f"solutions/{name}.ipynb has no observation of {which}.")
-    if not _solved(found):
+    if not solved_in(found):
         exercises = read_notebook(exercises_file, name=f"exercises/{name}.ipynb")
         if _sources(exercises) != _sources(notebook_of(found, lambda e: e.stub)):
             findings.append(f"exercises/{name}.ipynb holds other cells than its source gives.")
@@ -84,7 +84,7 @@ def _files(found: ExerciseSet) -> tuple[Path, Path, Path]:
     )
 
 
-def _solved(found: ExerciseSet) -> list[str]:
+def solved_in(found: ExerciseSet) -> list[str]:
     """The exercises whose answer cells are not the stubs that the last build wrote."""
     data, _, exercises = _files(found)
     if not exercises.exists() or not data.exists():
