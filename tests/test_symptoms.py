@@ -24,6 +24,7 @@ def scope_of(**names: object) -> dict[str, object]:
     small = {"t": t, "other": t[1:], "array": numpy.arange(4)[::-1], "model": model}
     small["optimizer"] = torch.optim.SGD(model.parameters(), lr=0.1)
     small |= {"x": t.clone().requires_grad_(), "weight": model.weight, "loss": model(t).sum()}
+    small["term"] = small["loss"]
     return {**public, "torch": torch, **small, **names}
 
 

@@ -142,6 +142,16 @@ def told(value: object) -> str:
     return bundle()["text/plain"] if bundle else repr(value)
 
 
+def term(of: Callable[[Model, torch.Tensor], torch.Tensor]) -> Callable[[], Names]:
+    """A model, and a term of its loss."""
+
+    def made() -> Names:
+        net = Model(lambda self, x: self.own.square() + self.layer(x))
+        return {"model": net, "term": of(net, torch.arange(12.0).view(3, 4))}
+
+    return made
+
+
 def leaves(graph) -> set[str]:
     return {node.leaf for node in graph.nodes if node.leaf}
 
@@ -273,8 +283,8 @@ SEEN = {
     ),
     "One term of": Seen(
         lambda v: "layer.weight" not in leaves(v),
-        model(lambda self, x: self.own.square() + self.layer(x).detach()),
-        model(lambda self, x: self.own.square() + self.layer(x)),
+        term(lambda model, x: model.layer(x).detach().sum()),
+        term(lambda model, x: model.layer(x).sum()),
     ),
     "There is a detach()": Seen(
         lambda v: "problem (detach)" in told(v),

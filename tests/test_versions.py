@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import traceback
+from types import FunctionType
 
 import pytest
 import torch
@@ -49,12 +51,30 @@ def by_the_word(double):
     assert "detach" not in double.__code__.co_names, "it detaches"
 
 
+def leaves_the_program(double):
+    sys.exit(1)
+
+
+def named(probe):
+    """The same under the name that every probe has."""
+    code = probe.__code__.replace(co_name="probe")
+    return FunctionType(code, probe.__globals__)
+
+
 def turned(double):
     assert not double(leaf()).requires_grad
 
 
 def returns(double):
     return double(leaf()).requires_grad
+
+
+def test_a_version_may_be_broken_in_another_way():
+    cured = "a broken script that silences the error"
+    versions = Versions(pack({**SCRIPTS, cured: SCRIPTS[BROKEN].replace("x.detach()", "-x")}))
+    seen = probed(good, versions, "double")
+    assert seen.value[cured] == "holds"
+    assert seen.tell.startswith(f"Your probe holds on {cured}. It must fail there")
 
 
 def test_a_good_probe_has_nothing_told():
@@ -66,8 +86,10 @@ def test_a_good_probe_has_nothing_told():
     ("probe", "told"),
     [
         (always, f"Your probe holds on {BROKEN}. It must fail there"),
-        (never, f"Your probe fails on {REPAIRED}, where nothing is wrong (AssertionError: no)."),
-        (by_the_word, f"fails on {LOOK}, where nothing is wrong (AssertionError: it detaches)."),
+        (never, f"Your probe fails on {REPAIRED} (AssertionError: no). Nothing is wrong there."),
+        (by_the_word, f"fails on {LOOK} (AssertionError: it detaches). Nothing is wrong there."),
+        (leaves_the_program, f"fails on {REPAIRED} (SystemExit: 1). Nothing is wrong there."),
+        (named(by_the_word), '(AssertionError: it detaches, at `assert "detach" not in'),
         (turned, f"Your probe holds on {BROKEN}."),
         (returns, f"On {BROKEN} your probe returns a value."),
     ],
@@ -86,6 +108,24 @@ def test_a_probe_that_says_something_else_each_time_is_told_so():
 
     seen = probed(counting, VERSIONS, "double")
     assert "It must say the same each time." in seen.tell
+
+
+def test_who_counts_the_calls_is_found_out():
+    calls = []
+
+    def counting(double):
+        calls.append(1)
+        assert len(calls) % len(SCRIPTS) != 1  # the broken script is the first
+
+    assert "It must say the same each time." in probed(counting, VERSIONS, "double").tell
+
+
+def test_a_probe_sees_neither_the_source_of_a_version_nor_its_probe():
+    versions = Versions(pack({BROKEN: "def double(x):\n    return x\ndef probe():\n    pass"}))
+    script = versions.load(BROKEN)
+    assert "probe" not in vars(script)
+    with pytest.raises(OSError, match="source code"):
+        inspect.getsource(script.double)
 
 
 def test_a_probe_that_is_still_to_be_written_raises():
@@ -166,13 +206,46 @@ def test_a_cell_of_files_is_kept_under_its_id(monkeypatch):
         project("9.8")
 
 
+def test_a_cell_that_can_no_longer_be_read_keeps_nothing_of_before(monkeypatch):
+    monkeypatch.setattr(projects, "_texts", {})
+    keep_files("9.9", "# file: a.py\nx = 1\n")
+    with pytest.raises(SyntaxError):
+        keep_files("9.9", "# file: a.py\nx = = 1\n")
+    with pytest.raises(LookupError, match="or it could not be read"):
+        project("9.9")
+
+
+@pytest.mark.parametrize("line", ["# File: b.py", "#file: b.py", "# file: b.py (mended)"])
+def test_a_line_that_looks_like_that_of_a_file_is_no_comment(line):
+    with pytest.raises(ValueError, match="It has the line `#"):
+        keep_files("9.9", f"# file: a.py\nx = 1\n{line}\ny = 2\n")
+
+
+def test_files_of_two_exercises_with_one_name_keep_their_lines(monkeypatch):
+    monkeypatch.setattr(projects, "_texts", {})
+    keep_files("9.8", "# file: a.py\ndef bad():\n    return 1 / 0  # of 9.8\n")
+    first = project("9.8").a
+    keep_files("9.9", "# file: a.py\ndef bad():\n    return 2 / 0  # of 9.9\n")
+    with pytest.raises(ZeroDivisionError) as raised:
+        first.bad()
+    last = traceback.extract_tb(raised.value.__traceback__)[-1]
+    assert (last.filename, last.line) == ("9.8/a.py", "return 1 / 0  # of 9.8")
+
+
+def test_a_dataclass_in_a_file_is_made_and_the_files_end_with_any_line_end():
+    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    text += "@dataclass\nclass Point:\n    x: int = 1\n"
+    files = files_of(f"# file: points.py\n{text}".replace("\n", "\r\n"))
+    assert imported(files).points.Point().x == 1 and "points" not in sys.modules
+
+
 def test_a_cell_without_a_file_and_one_that_python_cannot_read_are_refused(monkeypatch):
     monkeypatch.setattr(projects, "_texts", {})
-    with pytest.raises(ValueError, match=r"with a line such as `# file: model\.py`"):
+    with pytest.raises(ValueError, match=r"with a line like `# file: model\.py`"):
         keep_files("9.9", "x = 1\n")
     with pytest.raises(SyntaxError) as raised:
         keep_files("9.9", "# file: a.py\nx = 1\ny = = 2\n")
-    assert (raised.value.filename, raised.value.lineno) == ("a.py", 2)
+    assert (raised.value.filename, raised.value.lineno) == ("9.9/a.py", 2)
     assert projects._texts == {}
 
 
@@ -184,6 +257,13 @@ def test_a_probe_of_a_project_stands_in_a_file_of_its_own(monkeypatch):
         "    assert double(torch.ones(1, requires_grad=True)).requires_grad"
     )
     keep_files("9.9", PROJECTS[BROKEN] + probe)
+    assert probed_files("9.9", versions).value == wanted_of_probe(SCRIPTS)
+    helper = probe.replace("import torch\n", "import torch\nfrom leaves import ones\n")
+    helper = helper.replace("torch.ones(1, requires_grad=True)", "ones()")
+    leaves = (
+        "\n# file: leaves.py\nimport torch\ndef ones():\n    return torch.ones(1).requires_grad_()"
+    )
+    keep_files("9.9", PROJECTS[BROKEN] + helper + leaves)
     assert probed_files("9.9", versions).value == wanted_of_probe(SCRIPTS)
     keep_files("9.9", PROJECTS[BROKEN])
     with pytest.raises(LookupError, match=r"holds maths\.py, train\.py and no file probe"):

@@ -1,6 +1,6 @@
 """What does the page with the symptoms of all chapters look like, and is the stored one current?
 
-It is one file without script or network, and is printed on one sheet, A4 across.
+It is one file without script or network, and is printed on one sheet, A4 landscape.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
+from .errors import CourseError
 from .files import back_up, write_atomically
 from .sources import Lesson, find_lessons, read_lesson
 from .tables import FILES, Symptom, load_symptoms
@@ -29,7 +30,7 @@ h2{font-size:1.15em;margin:1.4em 0 0;border-bottom:2px solid var(--line)}
 a{color:inherit}
 p,dl,dd{margin:0}
 dl>div{display:grid;grid-template-columns:1.2fr 1.1fr 1.3fr 1.5fr;gap:2px 18px;padding:7px 0;
-border-bottom:1px solid var(--line);break-inside:avoid}
+border-bottom:1px solid var(--line);break-inside:avoid;overflow-wrap:anywhere}
 dt{font-weight:bold}
 dd b{display:block;font-weight:normal;font-size:.8em;color:var(--soft)}
 code{font-family:"DejaVu Sans Mono","Liberation Mono",Consolas,Menlo,monospace;font-size:.9em;
@@ -58,7 +59,7 @@ code{font-size:6pt}
 """
 KEY = (
     '<p class="key screen">What you see, what to ask first, the call that answers, and what it '
-    "usually is. Printed, it is one sheet, A4 across.</p>"
+    "usually is. Printed, it is one sheet, A4 landscape.</p>"
     '<p class="key paper"><b>What you see.</b> <i>What to ask first?</i> '
     "<code>the call that answers</code> → what it usually is</p>"
 )
@@ -90,14 +91,17 @@ def build_symptom_page(root: Path) -> str:
     """
     if not _has_table(root):
         return ""
-    wanted, file = _wanted(root), _file(root)
-    if file.exists() and file.read_bytes() == wanted.encode():
+    wanted, stored = _wanted(root), _stored(root)
+    if stored == wanted.encode():
         return ""
     told = f"notebooks/{NAME}: built"
-    if file.exists() and _is_edited(file.read_bytes()):
-        copy = back_up(root, file, name=file.stem)
-        told += f"\n  the edited page is kept as {copy.relative_to(root).as_posix()}"
-    write_atomically(file, wanted)
+    try:
+        if stored is not None and _is_edited(stored):
+            copy = back_up(root, _file(root), name=_file(root).stem)
+            told += f"\n  the edited page is kept as {copy.relative_to(root).as_posix()}"
+        write_atomically(_file(root), wanted)
+    except OSError as error:
+        raise _error(error) from None
     return told
 
 
@@ -105,10 +109,10 @@ def check_symptom_page(root: Path) -> list[str]:
     """Does the stored page differ from what the table gives?"""
     if not _has_table(root):
         return []
-    file = _file(root)
-    if not file.exists():
+    stored = _stored(root)
+    if stored is None:
         return [f"notebooks/{NAME} is missing."]
-    if file.read_bytes() != _wanted(root).encode():
+    if stored != _wanted(root).encode():
         return [f"notebooks/{NAME} is not what {FILES['symptoms']} gives."]
     return []
 
@@ -138,6 +142,23 @@ def _title(lesson: Lesson) -> tuple[str, str]:
     """The first heading of a lesson, and the notebook as the page links it."""
     first = read_lesson(lesson)[0].first_line
     return first.lstrip("# "), lesson.notebook.name
+
+
+def _stored(root: Path) -> bytes | None:
+    """The page as it is; None where there is none."""
+    try:
+        return _file(root).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _error(error) from None
+
+
+def _error(error: OSError) -> CourseError:
+    return CourseError(
+        f"Asked for notebooks/{NAME}. It cannot be read and written ({error.strerror}). Move away "
+        "what is there, then build again."
+    )
 
 
 def _is_edited(stored: bytes) -> bool:

@@ -33,7 +33,7 @@ class Symptom:
 
 def load_symptoms(path: Path) -> list[Symptom]:
     """The rows in the order of the file; CourseError where one cannot be read."""
-    return read_rows(path, table="row", row=Symptom)
+    return read_rows(path, table="row", row=Symptom, beside=("confusions",))
 
 
 def tables_of(lesson: Lesson, ledger: dict[int, Claim]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -32,19 +33,26 @@ def read_text(path: Path, *, name: str) -> str:
         ) from None
 
 
-def read_rows(path: Path, *, table: str, row: type[Row]) -> list[Row]:
+def read_rows(path: Path, *, table: str, row: type[Row], beside: Collection[str] = ()) -> list[Row]:
     """The rows `[[table]]` of a TOML file in its order, each as the dataclass `row`.
 
+    Args: `beside`, tables that the file may have for somebody else.
     A field whose default is an empty list may be left out. Raises CourseError for a file that is
     no TOML and for a row with other fields or values.
     """
     name = f"source/{path.name}"
     try:
-        given = tomllib.loads(read_text(path, name=name)).get(table, [])
+        tables = tomllib.loads(read_text(path, name=name))
     except tomllib.TOMLDecodeError as error:
         raise CourseError(
             f"Asked to read {name}. It is not valid TOML: {error}. Correct it there."
         ) from None
+    if others := sorted({*tables} - {table, *beside}):
+        raise CourseError(
+            f"Asked to read {name}. It has [{others[0]}], which nothing reads. A row begins with "
+            f"[[{table}]]. Correct it there."
+        )
+    given = tables.get(table, [])
     if not isinstance(given, list) or not all(isinstance(found, dict) for found in given):
         raise CourseError(
             f"Asked to read {name}. Its {table!r} is no list of rows. Begin each row with "

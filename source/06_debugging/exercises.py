@@ -15,9 +15,10 @@
 # In 6.1 to 6.10 you get a broken script, made from a real report, and do two things.
 #
 # 1. Write a **probe**: a function that says with `assert` what must be so. It fails on the broken
-#    script, and holds on a repaired one and on healthy ones that look like it. A probe looks at
-#    what the script does, so it may run it on inputs of its own. The check tries yours on versions
-#    of the script that you do not see.
+#    script (an error counts as well), and holds on a repaired one and on healthy ones that look
+#    like it. A probe looks at what the script does, so it may run it on inputs of its own. The
+#    check also tries yours on versions that you do not see: healthy ones, and sometimes one that
+#    was cured in a wrong way.
 # 2. Then repair the script. Any repair counts that does what the statement says.
 #
 # 6.11 and 6.12 are repairs without a probe, 6.13 is the last piece of your small torch, and in 6.14
@@ -40,7 +41,7 @@ minutes = 9
 points = 3
 
 # %% [markdown] tags=["6.1", "statement"]
-# `train` makes one step for each batch, and validates after each. Some day it raises `element 0 of
+# `train` makes one step for each batch, and validates after each. One day it raises `element 0 of
 # tensors does not require grad and does not have a grad_fn`, and nobody has touched the model.
 #
 # - `validate(model, batches, limit)` returns the mean loss of the batches. As soon as the sum of
@@ -49,7 +50,8 @@ points = 3
 #   the list of what the validations said.
 #
 # **Probe** `probe(validate, train)` gets the two functions of a script. Among the healthy ones is
-# one that gives up in the middle as well.
+# one that gives up in the middle as well. Among the broken ones is one whose `validate` switches
+# gradients on, whoever had them off.
 #
 # **Repair** so that training goes on after a validation that gave up. Who calls `validate` while
 # gradients are switched off finds them off afterwards, and no forward pass in it records a graph.
@@ -91,9 +93,10 @@ def train(model, batches, validation, limit):
 def probe(validate, train):
     ### BEGIN SOLUTION
     batches = [(torch.ones(1, 1), torch.zeros(1, 1))] * 2
-    model = nn.Linear(1, 1)
-    validate(model, batches, limit=-1.0)
-    assert model(torch.ones(1, 1)).requires_grad
+    for on in (True, False):
+        with torch.set_grad_enabled(on):
+            validate(nn.Linear(1, 1), batches, limit=-1.0)
+            assert torch.is_grad_enabled() == on
     ### END SOLUTION
 
 
@@ -162,6 +165,36 @@ def train(model, batches, validation, limit):
     return losses, validations
 
 
+# %% tags=["6.1", "look_alike"]
+# a broken script whose validation switches gradients on, whoever had them off
+import torch
+
+
+def validate(model, batches, limit):
+    torch.set_grad_enabled(False)
+    total = 0.0
+    for x, y in batches:
+        total += (model(x) - y).pow(2).mean().item()
+        if total > limit:
+            torch.set_grad_enabled(True)
+            return float("inf")
+    torch.set_grad_enabled(True)
+    return total / len(batches)
+
+
+def train(model, batches, validation, limit):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.125)
+    losses, validations = [], []
+    for x, y in batches:
+        loss = (model(x) - y).pow(2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        validations.append(validate(model, validation, limit))
+    return losses, validations
+
+
 # %% tags=["6.1", "check"]
 from insidetorch.learn.judges import wanted_of_probe
 from insidetorch.learn.versions import probed
@@ -191,17 +224,24 @@ def look(what, *how):
     recorded = []
     model = line(2.0)
     model.register_forward_hook(lambda _, given, out: recorded.append(out.requires_grad))
-    torch.set_grad_enabled(how[0])
-    said = validate(model, batches(1.0, 2.0), how[1]) if what == "validate" else stopped(model)
-    return {"said": said, "graphs": any(recorded), "gradients on": torch.is_grad_enabled()}
+    with torch.set_grad_enabled(how[0]):
+        said = validate(model, batches(1.0, 2.0), how[1]) if what == "validate" else stopped(model)
+        on = torch.is_grad_enabled()
+    seen = {"said": said, "forward passes": len(recorded), "graphs recorded": any(recorded)}
+    return {**seen, "gradients on afterwards": on}
 
 
 def stopped(model):
     """What an error in the middle of a validation is called."""
+
+    def until_the_disk_fails():
+        yield from batches(1.0)
+        raise OSError("a batch cannot be read")
+
     try:
-        return validate(model, [*batches(1.0), (torch.ones(1, 2), torch.ones(1, 1))], 100.0)
-    except RuntimeError:
-        return "RuntimeError"
+        return validate(model, until_the_disk_fails(), 100.0)
+    except OSError:
+        return "OSError"
 
 
 def right(what, *how):
@@ -215,13 +255,21 @@ def right(what, *how):
             terms = [(weight * v - 1) ** 2 for v in (1.0, 2.0)]
             said.append(sum(terms) / 2 if sum(terms) <= how[0] else float("inf"))
         return {"losses": losses, "validations": said, "weight": weight}
-    said = "RuntimeError"
+    said, passes = "OSError", 1
     if what == "validate":
-        said = 5.0 if how[1] == 100.0 else float("inf")
-    return {"said": said, "graphs": False, "gradients on": how[0]}
+        said, passes = (5.0, 2) if how[1] == 100.0 else (float("inf"), 1)
+    seen = {"said": said, "forward passes": passes, "graphs recorded": False}
+    return {**seen, "gradients on afterwards": how[0]}
 
 
-check("6.1", look, cases, torch_says=right)
+def given(what, *how):
+    if what == "train":
+        return f"a training with the limit {how[0]:g}"
+    ends = {0.5: "gives up", 100.0: "goes to its end"}.get(how[-1], "meets an error")
+    return f"gradients {'on' if how[0] else 'off'}, and a validation that {ends}"
+
+
+check("6.1", look, cases, torch_says=right, given=given)
 
 
 # %% tags=["6.1", "wrong"]
@@ -297,6 +345,22 @@ def validate(model, batches, limit):
 
 
 # %% tags=["6.1", "wrong"]
+# `finally` is on every way out, and what stands in it switches gradients on, whoever had them off.
+# Remember what was before, or let `with torch.no_grad():` do it.
+def validate(model, batches, limit):
+    torch.set_grad_enabled(False)
+    total = 0.0
+    try:
+        for x, y in batches:
+            total += (model(x) - y).pow(2).mean().item()
+            if total > limit:
+                return float("inf")
+        return total / len(batches)
+    finally:
+        torch.set_grad_enabled(True)
+
+
+# %% tags=["6.1", "wrong"]
 # validate no longer switches gradients off, so each validation records a graph for nothing.
 def validate(model, batches, limit):
     total = 0.0
@@ -312,8 +376,8 @@ def validate(model, batches, limit):
 # change in the model and comes only from time to time?
 
 # %% [markdown] tags=["6.1", "hint"]
-# `validate` has two ways out. For the probe: take the way that is rare, then ask a result of the
-# model, or `torch.is_grad_enabled()`, whether a graph is recorded.
+# `validate` has two ways out. For the probe: take the way that is rare, once with gradients on and
+# once with gradients off, and ask `torch.is_grad_enabled()` afterwards.
 
 # %% [markdown] tags=["6.1", "hint"]
 # With a `limit` below zero the first batch is enough. The repair is `with torch.no_grad():` around
@@ -331,11 +395,11 @@ core = True
 difficulty = 1
 minutes = 9
 points = 3
-unchanged = "`.float()` turns counts into another dtype, and gives them no history."
+unchanged = "If you have written `.float()`: it gives counts another dtype, and no history."
 
 # %% [markdown] tags=["6.2", "statement"]
 # A router sends each token to one of several experts, and the second term of its loss is there to
-# keep all experts busy. The loss is what one expects of the two terms, it falls, and in the end one
+# keep all experts busy. The loss has the value that one expects, and it falls; yet in the end one
 # expert gets every token.
 #
 # - `Router(experts)` returns what the chosen expert says to each token, and the probabilities,
@@ -474,8 +538,9 @@ def terms(router, x, y):
     tokens, experts = probabilities.shape
     with torch.no_grad():
         counts = torch.bincount(probabilities.argmax(1), minlength=experts)
-    balance = experts * (probabilities @ (counts / tokens)).mean()
-    return {"task": (said - y).pow(2).mean(), "balance": balance, "busiest": counts.max() / tokens}
+    share = counts.to(probabilities) / tokens
+    balance = experts * (probabilities @ share).mean()
+    return {"task": (said - y).pow(2).mean(), "balance": balance, "busiest": share.max()}
 
 
 def train(router, batches):
@@ -675,7 +740,7 @@ def terms(router, x, y):
 
 
 # %% [markdown] tags=["6.2", "hint"]
-# The gradient is there, and it is too small by a whole term. Which of the seven symptoms is that?
+# The gradient is there, and a whole term is missing from it. Which of the seven symptoms is that?
 # The total tells nothing of it: one term of two is enough for `requires_grad`.
 
 # %% [markdown] tags=["6.2", "hint"]
@@ -698,7 +763,9 @@ core = False
 difficulty = 2
 minutes = 10
 points = 3
-unchanged = "`.contiguous()` and `.view()` cut the values in the same order as `reshape` does."
+unchanged = (
+    "If you have written `.contiguous().view`: it cuts the values in the order of `reshape`."
+)
 
 # %% [markdown] tags=["6.3", "statement"]
 # A reader gives scores to recordings. In training its loss falls and all sizes are right. In use,
@@ -1020,11 +1087,13 @@ core = False
 difficulty = 2
 minutes = 10
 points = 3
-unchanged = "`retain_graph=True` keeps the graph. It is there: a tensor in it was written to."
+unchanged = (
+    "If you have set `retain_graph=True`: the graph is there, a tensor in it was written to."
+)
 
 # %% [markdown] tags=["6.4", "statement"]
 # `train` raises `one of the variables needed for gradient computation has been modified by an
-# inplace operation`. The state after each step of time is written into its own row, and no row is
+# inplace operation`. The state after each time step is written into its own row, and no row is
 # written twice.
 #
 # - `Cell(inputs, size)` makes a new state of an input and the state before. `read` reads numbers
@@ -1035,7 +1104,8 @@ unchanged = "`retain_graph=True` keeps the graph. It is there: a tensor in it wa
 #   and wants the last state to be near 0. It returns the loss before each step.
 #
 # **Probe** `probe(Cell, rollout)` gets the class and the function of a script. Among the healthy
-# ones are some that write into a row as well.
+# ones are some that write into a row as well. Among the broken ones is one that raises no error,
+# and whose last state knows nothing of the first input.
 #
 # **Repair** so that the gradient is that of the whole rollout: the state after the first step has
 # part in all later ones.
@@ -1062,7 +1132,7 @@ class Cell(nn.Module):
 
 
 def rollout(cell, inputs):
-    state, states = torch.zeros(cell.size), []
+    state, states = inputs.new_zeros(cell.size), []
     for row in inputs:
         state = cell(row, state)
         states.append(state)
@@ -1083,10 +1153,9 @@ def train(cell, inputs, targets, epochs):
 
 
 def probe(Cell, rollout):
-    cell = Cell(1, 2)
-    states, last = rollout(cell, torch.ones(3, 1))
-    (states.sum() + last.sum()).backward()
-    assert cell.old.weight.grad.any()
+    inputs = torch.ones(3, 1, requires_grad=True)
+    rollout(Cell(1, 2), inputs)[1].sum().backward()
+    assert inputs.grad[0].any()
 
 
 # %% tags=["6.4", "given"]
@@ -1107,7 +1176,7 @@ class Cell(nn.Module):
 
 
 def rollout(cell, inputs):
-    states = torch.zeros(len(inputs) + 1, cell.size)
+    states = inputs.new_zeros(len(inputs) + 1, cell.size)
     for t, row in enumerate(inputs):
         states[t + 1] = cell(row, states[t])
     return states[1:], states[-1]
@@ -1149,7 +1218,7 @@ class Cell(nn.Module):
 
 
 def rollout(cell, inputs):
-    states, state = torch.zeros(len(inputs), cell.size), torch.zeros(cell.size)
+    states, state = inputs.new_zeros(len(inputs), cell.size), inputs.new_zeros(cell.size)
     for t, row in enumerate(inputs):
         state = cell(row, state)
         states[t] = state
@@ -1188,13 +1257,52 @@ class Cell(nn.Module):
 
 
 def rollout(cell, inputs):
-    cell.log = torch.zeros(len(inputs), cell.size)
-    states = [torch.zeros(cell.size)]
+    cell.log = inputs.new_zeros(len(inputs), cell.size)
+    states = [inputs.new_zeros(cell.size)]
     for t, row in enumerate(inputs):
         states.append(cell(row, states[t]))
         with torch.no_grad():
             cell.log[t] = states[t + 1]
     return torch.stack(states[1:]), states[-1]
+
+
+def train(cell, inputs, targets, epochs):
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.25)
+    losses = []
+    for _ in range(epochs):
+        states, last = rollout(cell, inputs)
+        loss = (cell.read(states) - targets).pow(2).mean() + last.pow(2).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %% tags=["6.4", "look_alike"]
+# a broken script that detaches the state before each step
+import torch
+from torch import nn
+
+
+class Cell(nn.Module):
+    def __init__(self, inputs, size):
+        super().__init__()
+        self.size = size
+        self.new = nn.Linear(inputs, size, bias=False)
+        self.old = nn.Linear(size, size, bias=False)
+        self.read = nn.Linear(size, 1, bias=False)
+
+    def forward(self, row, state):
+        return (self.new(row) + self.old(state)).tanh()
+
+
+def rollout(cell, inputs):
+    state, states = inputs.new_zeros(cell.size), []
+    for row in inputs:
+        state = cell(row, state.detach())
+        states.append(state)
+    return torch.stack(states), state
 
 
 def train(cell, inputs, targets, epochs):
@@ -1295,7 +1403,7 @@ check("6.4", look, cases, torch_says=right, given=given)
 # You detached the state before each step. The error is gone, and so is the way back through time:
 # each weight hears only of the step that it made itself, and not of what came of it later.
 def rollout(cell, inputs):
-    state, states = torch.zeros(cell.size), []
+    state, states = inputs.new_zeros(cell.size), []
     for row in inputs:
         state = cell(row, state.detach())
         states.append(state)
@@ -1306,7 +1414,7 @@ def rollout(cell, inputs):
 # A write through .data is not counted, so no error comes, and it is not recorded either. The last
 # state still has its way back; what is read from the buffer has none.
 def rollout(cell, inputs):
-    states, state = torch.zeros(len(inputs), cell.size), torch.zeros(cell.size)
+    states, state = inputs.new_zeros(len(inputs), cell.size), inputs.new_zeros(cell.size)
     for t, row in enumerate(inputs):
         state = cell(row, state)
         states.data[t] = state
@@ -1314,10 +1422,10 @@ def rollout(cell, inputs):
 
 
 # %% tags=["6.4", "wrong"]
-# Under no_grad, as through .data, the states are numbers without a way back: nothing is kept, so
+# Under no_grad, through .data or after detach, the states have no way back: nothing is kept, so
 # nothing that was kept is overwritten. Only the weight that reads from the states still learns.
 def rollout(cell, inputs):
-    states = torch.zeros(len(inputs) + 1, cell.size)
+    states = inputs.new_zeros(len(inputs) + 1, cell.size)
     with torch.no_grad():
         for t, row in enumerate(inputs):
             states[t + 1] = cell(row, states[t])
@@ -1330,7 +1438,8 @@ def rollout(cell, inputs):
 
 # %% [markdown] tags=["6.4", "hint"]
 # `states[t]` is a view. It has the version counter of the whole buffer, so a write to any row is a
-# write to it. For the probe: roll out, make a number of all that comes back, call `backward()`.
+# write to it. For the probe: let the inputs require a gradient, roll out, and ask what the last
+# state has for the first of them.
 
 # %% [markdown] tags=["6.4", "hint"]
 # Keep the states in a list, and make one tensor of them at the end: `torch.stack(states)`. Or give
@@ -1346,11 +1455,11 @@ title = "The second time"
 kind = "repair"
 core = False
 difficulty = 3
-minutes = 12
+minutes = 15
 points = 3
 
 # %% [markdown] tags=["6.5", "statement"]
-# A generator makes numbers of noise. A critic is to say 1 to real numbers and 0 to made ones.
+# A generator makes numbers from noise. A critic is to say 1 to real numbers and 0 to made ones.
 # `play` lets them learn against each other, and raises `Trying to backward through the graph a
 # second time`.
 #
@@ -1362,7 +1471,8 @@ points = 3
 #
 # It returns both losses of each batch. Both models are modules from one number to one number.
 #
-# **Probe** `probe(play)` gets the function of a script.
+# **Probe** `probe(play)` gets the function of a script. Among the broken ones is one that was cured
+# with `retain_graph=True`: it raises nothing, and the generator steps along both losses.
 #
 # **Repair** `play`. **Done when** your probe tells the versions apart; and over several batches
 # the losses are right, each model steps along the gradient of its own loss and of nothing else, and
@@ -1370,6 +1480,8 @@ points = 3
 
 
 # %% tags=["6.5", "answer"]
+import copy
+
 import torch
 from torch import nn
 
@@ -1396,13 +1508,16 @@ def play(generator, critic, batches, lr):
 
 
 def probe(play):
-    generator, critic = nn.Linear(1, 1), nn.Linear(1, 1)
-    before = generator.weight.item()
-    play(generator, critic, [(torch.ones(2, 1), torch.zeros(2, 1))], 0.125)
-    assert generator.weight.item() != before
+    generator, critic, noise = nn.Linear(1, 1), nn.Linear(1, 1), torch.ones(2, 1)
+    before = copy.deepcopy(generator)
+    play(generator, critic, [(noise, torch.zeros(2, 1))], 0.125)
+    (critic(before(noise)) - 1).pow(2).mean().backward()  # the critic as it is after its step
+    assert torch.allclose(generator.weight.grad, before.weight.grad)
 
 
 # %% tags=["6.5", "given"]
+import copy
+
 import torch
 from torch import nn
 
@@ -1478,6 +1593,32 @@ def play(generator, critic, batches, lr):
         for_critic.step()
 
         for_generator.zero_grad()
+        generator_loss = (critic(made) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "look_alike"]
+# a broken script that keeps the graph, and in which the generator steps along both losses
+import torch
+
+
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward(retain_graph=True)
+        for_critic.step()
+
         generator_loss = (critic(made) - 1).pow(2).mean()
         generator_loss.backward()
         for_generator.step()
@@ -1576,6 +1717,28 @@ def play(generator, critic, batches, lr):
 
 
 # %% tags=["6.5", "wrong"]
+# The detach stands in the wrong loss. The generator's own loss now ends before the generator, and
+# what moves it comes from the critic's loss, which wants the opposite.
+def play(generator, critic, batches, lr):
+    for_generator = torch.optim.SGD(generator.parameters(), lr=lr)
+    for_critic = torch.optim.SGD(critic.parameters(), lr=lr)
+    losses = []
+    for noise, real in batches:
+        for_generator.zero_grad()
+        for_critic.zero_grad()
+        made = generator(noise)
+        said = critic(made)
+        critic_loss = (critic(real) - 1).pow(2).mean() + said.pow(2).mean()
+        critic_loss.backward()
+        for_critic.step()
+        generator_loss = (critic(made.detach()) - 1).pow(2).mean()
+        generator_loss.backward()
+        for_generator.step()
+        losses.append((critic_loss.item(), generator_loss.item()))
+    return losses
+
+
+# %% tags=["6.5", "wrong"]
 # What was made is detached for both losses. The loss of the generator has a graph, through the
 # critic, so no error comes; it ends before the generator, which never moves.
 def play(generator, critic, batches, lr):
@@ -1646,7 +1809,8 @@ def play(generator, critic, batches, lr):
 
 # %% [markdown] tags=["6.5", "hint"]
 # The first backward went from `critic_loss` through `made` into the generator, whose gradient for
-# this loss nobody wants. For the probe one batch is enough: `play` has to come to its end.
+# this loss nobody wants. For the probe one batch is enough: what `.grad` should the generator have
+# after it? Compute that with a copy of the generator as it was, and the critic as it is now.
 
 # %% [markdown] tags=["6.5", "hint"]
 # Give the critic numbers without a history for its own loss: `critic(made.detach())`. `made` itself
@@ -1665,7 +1829,9 @@ core = False
 difficulty = 2
 minutes = 9
 points = 3
-unchanged = "A learning rate of 0, or none, keeps weights. The forward pass writes buffers."
+unchanged = (
+    "If you have set a learning rate of 0: it keeps weights; the forward pass writes buffers."
+)
 
 # %% [markdown] tags=["6.6", "statement"]
 # A backbone was trained by others and is frozen. An adapter before it and a head behind it are
@@ -2029,7 +2195,7 @@ def fit(model, batches, validation, epochs):
 
 
 # %% tags=["6.6", "wrong"]
-# With a momentum of 0 the stored mean and variance stay. But in training mode the backbone computes
+# The stored mean and variance stay, by a momentum of 0 or otherwise. But in training mode the backbone computes
 # with those of the batch, so adapter and head learn for features that no validation ever has.
 class Net(nn.Module):
     def __init__(self):
@@ -2073,24 +2239,25 @@ def fit(model, batches, validation, epochs):
 # %% [markdown] tags=["6.6", "afterword"]
 # Four switches: `requires_grad` for who gets a gradient, `no_grad` for what is recorded, `eval()`
 # for what layers compute, and the optimizer for who is moved. None of them does the work of
-# another. The doctor finds a frozen module whose buffers move, and calls it `frozen`.
+# another. The doctor, where it watches the model being made as well, finds the frozen module whose
+# buffers move, and calls it `frozen`.
 
 # %% tags=["6.7", "about"]
 title = "A new head that never learns"
 kind = "repair"
 core = False
 difficulty = 2
-minutes = 12
+minutes = 18
 points = 3
-unchanged = "A larger step moves nothing that the optimizer does not hold."
+unchanged = "If you have made the steps larger: they move only what the optimizer holds."
 
 # %% [markdown] tags=["6.7", "statement"]
 # A model gets a new head for other classes, is trained, and its accuracy stays where it was. The
-# gradients of the head are right in every step.
+# head has a gradient in every step, and its weights do not move.
 #
 # The cell holds three files: each begins at a line `# file: …`, and they import each other. Running
-# the cell keeps them; `project("6.7")` in a cell of your own then gives you the modules, as in
-# `project("6.7").train.Trainer`.
+# the cell stores them for this session. `project("6.7")` in a cell of your own then gives you the
+# modules, as in `project("6.7").train.Trainer`.
 #
 # - `Net.new_head(classes)` gives a model a fresh head. All its weights are 0.
 # - `Trainer(model, lr)` trains it with `fit(x, y, steps)`; `specialise(classes)` gives the model a
@@ -2101,7 +2268,8 @@ unchanged = "A larger step moves nothing that the optimizer does not hold."
 #
 # **Repair** whichever file you like. **Done when** your probe tells the projects apart; after
 # `specialise` the body and the new head move as SGD with a momentum of 0.5 moves them, the head
-# from a momentum of zero on; and the optimizer holds every parameter of the model and no other.
+# from a momentum of zero on; and the optimizer holds every parameter of the model, and nothing of
+# others: neither in its groups nor in its `state`.
 
 
 # %% tags=["6.7", "answer"]
@@ -2295,7 +2463,12 @@ def look(what, *classes):
     return {
         "parameters of the model": sum(id(p) in own for p in held),
         "others": sum(id(p) not in own for p in held),
+        "others in state": sum(id(p) not in own for p in trainer.optimizer.state),
     }
+
+
+def given(what, classes):
+    return f"2 steps, a new head for {classes}, 2 steps; looked at: {what}"
 
 
 def right(what, *classes):
@@ -2303,7 +2476,7 @@ def right(what, *classes):
     if what == "probe":
         return wanted_of_probe(versions.texts)
     if what == "optimizer":
-        return {"parameters of the model": 3, "others": 0}
+        return {"parameters of the model": 3, "others": 0, "others in state": 0}
     weight, speed = body.clone(), torch.zeros_like(body)
     for count in (1, *classes):
         tensors = [weight, torch.zeros(count, 3), torch.zeros(count)]
@@ -2321,7 +2494,7 @@ def right(what, *classes):
     return weight.tolist()
 
 
-check("6.7", look, cases, torch_says=right)
+check("6.7", look, cases, torch_says=right, given=given)
 
 
 # %% tags=["6.7", "wrong"]
@@ -2339,6 +2512,33 @@ class Trainer:
     def specialise(self, classes):
         self.model.new_head(classes)
         self.optimizer.add_param_group({"params": self.model.head.parameters()})
+
+    def fit(self, x, y, steps):
+        losses = []
+        for _ in range(steps):
+            loss = (self.model(x) - y).pow(2).sum()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+
+# %% tags=["6.7", "wrong"]
+# The groups are right, and `optimizer.state` still has the momentum of the old head under its old
+# parameters: they are never freed, and each new head adds more.
+# file: train.py
+import torch
+
+
+class Trainer:
+    def __init__(self, model, lr):
+        self.model = model
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.5)
+
+    def specialise(self, classes):
+        self.model.new_head(classes)
+        self.optimizer.param_groups[0]["params"] = list(self.model.parameters())
 
     def fit(self, x, y, steps):
         losses = []
@@ -2426,7 +2626,7 @@ class Trainer:
 
 
 # %% [markdown] tags=["6.7", "hint"]
-# The gradient is right and the weight does not move. Who moves weights, and how does it know them?
+# There is a gradient, and the weight does not move. Who moves weights, and how does it know them?
 
 # %% [markdown] tags=["6.7", "hint"]
 # An optimizer keeps the Parameter objects that it was given. For the probe: a step after
@@ -2434,12 +2634,11 @@ class Trainer:
 
 # %% [markdown] tags=["6.7", "hint"]
 # `optimizer.param_groups[0]["params"]` is a list that you may replace, and `optimizer.state` a dict
-# with one entry for each parameter.
+# with one entry for each parameter that has been moved: the entries of the old head must go.
 
 # %% [markdown] tags=["6.7", "afterword"]
-# `.grad` told nothing here: it was right. The bias starts at 0 and is the surest thing to look at,
-# since the gradient of the weight could be zero for another reason. The doctor names this cause
-# `stale_optimizer`.
+# `.grad` was there. In the first step it was right; then it grew, since the `zero_grad` of the
+# optimizer does not know the new head either. The doctor names this cause `stale_optimizer`.
 
 # %% tags=["6.8", "about"]
 title = "A gradient of no weights"
@@ -2448,7 +2647,7 @@ core = False
 difficulty = 3
 minutes = 14
 points = 3
-unchanged = "What counts is whose weights are there when `backward` reads them."
+unchanged = "If you have moved the exchange: what counts is whose weights `backward` reads."
 
 # %% [markdown] tags=["6.8", "statement"]
 # A model is trained, and validated with the moving average of its weights. With a validation in
@@ -2705,8 +2904,9 @@ def look(what, *every):
     average.use(net)
     used = [net.inner.item(), net.scale.item()]
     average.put_back(net)
-    assert own == [net.inner.item(), net.scale.item()], "put_back puts other weights back"
-    return {"losses": losses, "scores": scores, "inner, scale": own, "their average": used}
+    back = [net.inner.item(), net.scale.item()]
+    seen = {"losses": losses, "scores": scores, "inner, scale": own, "their average": used}
+    return {**seen, "put back": back}
 
 
 def right(what, *every):
@@ -2723,13 +2923,16 @@ def right(what, *every):
         slopes = 2 * off * scale * 2 * inner * x**2, 2 * off * (inner * x) ** 2
         inner, scale = inner - 0.125 * slopes[0], scale - 0.125 * slopes[1]
         mean_inner, mean_scale = (mean_inner + inner) / 2, (mean_scale + scale) / 2
-    average = [mean_inner, mean_scale]
-    return {
-        "losses": losses, "scores": scores, "inner, scale": [inner, scale], "their average": average
-    }  # fmt: skip
+    own = [inner, scale]
+    seen = {"losses": losses, "scores": scores, "inner, scale": own}
+    return {**seen, "their average": [mean_inner, mean_scale], "put back": own}
 
 
-check("6.8", look, cases, torch_says=right)
+def given(what, every):
+    return f"3 batches, a validation in each step that is a multiple of {every}"
+
+
+check("6.8", look, cases, torch_says=right, given=given)
 
 
 # %% tags=["6.8", "wrong"]
@@ -2852,7 +3055,7 @@ def train(model, average, batches, validation, every):
 
 # %% [markdown] tags=["6.8", "hint"]
 # A validation must not change the training. So a probe can train two equal models, one that is
-# validated in every step and one that never is, for three steps or more: in the first step the
+# validated in every step and one that never is, for two steps or more: in the first step the
 # average is still the weights themselves.
 
 # %% [markdown] tags=["6.8", "hint"]
@@ -2862,7 +3065,7 @@ def train(model, average, batches, validation, every):
 # %% [markdown] tags=["6.8", "afterword"]
 # The product kept the Parameter, not its numbers, and `.data` moved no version. Two of the versions
 # exchange the weights at the same place, and only one of them is wrong: what counts is what
-# `backward` reads. `watch` tells a write through `.data` between a forward and its backward.
+# `backward` reads. `watch` tells `p.data.copy_(…)` at that place; it does not see `p.data = …`.
 
 # %% tags=["6.9", "about"]
 title = "Tied weights come apart"
@@ -2871,7 +3074,7 @@ core = False
 difficulty = 2
 minutes = 11
 points = 3
-unchanged = "That both tables have the same values is so already."
+unchanged = "If you have copied values: both tables have the same already."
 
 # %% [markdown] tags=["6.9", "statement"]
 # A small language model is to use one table twice: to look tokens up, and to score them. `model.py`
@@ -2886,9 +3089,9 @@ unchanged = "That both tables have the same values is so already."
 # **Probe** `probe()` in `probe.py` imports what it needs. A healthy version has no `head` at all,
 # so ask what every version has: `parameters()`, `logits`, or what training does.
 #
-# **Repair** whichever file you like, but `build` still begins on `meta`. **Done when** your probe
-# tells the projects apart; the model has one parameter, whose gradient is the sum of both uses; and
-# it has the right values after `build` and after `train`.
+# **Repair** whichever file you like. **Done when** your probe tells the projects apart; the model
+# has one parameter, whose gradient is the sum of both uses; and it has the right values after
+# `build` and after `train`.
 
 
 # %% tags=["6.9", "answer"]
@@ -3191,12 +3394,15 @@ def build(vocab, dim):
 # `parameters()` names a shared one once.
 
 # %% [markdown] tags=["6.9", "hint"]
-# `to_empty` makes a new Parameter for each name. Tie again behind it, before the values are filled.
+# From `meta`, `to_empty` makes a new Parameter for each name. Tie again behind it, before the
+# values are filled.
 
 # %% [markdown] tags=["6.9", "afterword"]
 # A tie is an identity, not an equality: one object under two names. Whatever makes parameters anew
-# ends it: `to_empty`, `load_state_dict(assign=True)`, an initialisation that binds a new Parameter.
-# `AliasMap()` shows which names share a memory, and the doctor names the line that ended a tie.
+# ends it: `to_empty` from `meta`, `load_state_dict(assign=True)`, an initialisation that binds a
+# new Parameter.
+# `AliasMap()` shows which names share a memory, and the doctor names the line that ended a tie,
+# where it watches `build` as well.
 
 # %% tags=["6.10", "about"]
 title = "All zero"
@@ -3205,7 +3411,7 @@ core = False
 difficulty = 2
 minutes = 11
 points = 3
-unchanged = "The encoder has a gradient already. A larger one of 0 is 0."
+unchanged = "If you have made the steps larger: zero times anything is zero."
 
 # %% [markdown] tags=["6.10", "statement"]
 # A model sends what its encoder computes through `quantise`, to whole numbers from -4 to 4, and
@@ -3307,8 +3513,12 @@ from torch import nn
 
 class Rounded(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
+    def forward(x):
         return x.round()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
 
     @staticmethod
     def backward(ctx, grad):
@@ -3387,7 +3597,12 @@ def right(what, *steps):
     return {"losses": losses, "encoder, decoder": [encoder, decoder]}
 
 
-check("6.10", look, cases, torch_says=right)
+def given(what, steps=0):
+    points_told = ", ".join(f"{point:g}" for point in points)
+    return f"{steps} steps of training" if steps else f"{what} at {points_told}"
+
+
+check("6.10", look, cases, torch_says=right, given=given)
 
 
 # %% tags=["6.10", "wrong"]
@@ -3474,7 +3689,7 @@ points = 3
 #
 # - `transmitted(sine, eta)`: the cosine of the angle at which a ray of light goes on behind a
 #   surface, 0 where it does not go through. `eta` is a number.
-# - `soft_rectifier(x)`: a smooth step, also for `x` as large as 1000.
+# - `soft_rectifier(x)`: a rectifier with a smooth bend at 0, also for `x` as large as 1000.
 # - `distance(a, b)`: of the vectors along the last dimension. Some pairs are equal.
 #
 # All tensors are float64. Mend the functions:
@@ -3831,8 +4046,9 @@ points = 3
 # - the weights, the two lists and their numbers are what they were; the entries are plain numbers,
 #   or tensors without a history;
 # - from the second batch on, no step leaves more graphs alive than the step before, and when `fit`
-#   has returned none is. Python's garbage collector, which would find a cycle some time, is
-#   switched off while the check counts, and you do not call it;
+#   has returned none is; nor does `Exp` keep a graph where no backward runs. Python's garbage
+#   collector, which would find a cycle some time, is switched off while the check counts, and you
+#   do not call it;
 # - afterwards nothing is written to the lists any more when the model runs, and hooks that others
 #   have registered still run.
 
@@ -3931,6 +4147,12 @@ class Marked(nn.Linear):
         return out
 
 
+def evaluate(signs):
+    """A forward pass of Exp with a graph, through which nobody goes back."""
+    layer = Marked(2, 2, signs=signs)
+    Exp.apply(layer(torch.ones(1, 2).double()))
+
+
 def numbers_in(logged):
     """The numbers of a list, and whether one of its tensors has a history."""
     with_history = any(isinstance(one, torch.Tensor) and one.requires_grad for one in logged)
@@ -3969,7 +4191,9 @@ def watch_fit(batches, lr):
         model(torch.ones(1, 2).double())
         grown = (len(losses), len(means)) != lengths
         del losses, means
-        in_circles = count_alive()
+        in_cycles = count_alive()
+        evaluate(signs)
+        of_evaluation = count_alive() - in_cycles
     finally:
         gc.callbacks.remove(note)
         if enabled:
@@ -3983,7 +4207,8 @@ def watch_fit(batches, lr):
             after > before for before, after in pairwise(alive[1:])
         ],
         "alive after fit": left,
-        "alive without the lists": in_circles,
+        "alive without the lists": in_cycles,
+        "alive after a forward pass alone": of_evaluation,
         "garbage collections asked for": len(collected),
         "lists grow afterwards": grown,
         "hooks of others run, in fit and after": [
@@ -4013,6 +4238,7 @@ def by_plain_loop(batches, lr):
         "alive graphs that each step adds, from the second on": [False] * (len(batches) - 1),
         "alive after fit": 0,
         "alive without the lists": 0,
+        "alive after a forward pass alone": 0,
         "garbage collections asked for": 0,
         "lists grow afterwards": False,
         "hooks of others run, in fit and after": [True, True],
@@ -4023,7 +4249,13 @@ runs = [
     ([[[1, 2]], [[-1, 0], [2, 1]], [[0, 1]], [[1, 1]]], 0.5),
     ([[[2, -1]], [[1, 3]], [[0, -2]], [[1, 0]], [[-1, 1]], [[2, 2]]], 0.25),
 ]
-check("6.12", watch_fit, runs, torch_says=by_plain_loop)
+
+
+def given(batches, lr):
+    return f"{len(batches)} batches"
+
+
+check("6.12", watch_fit, runs, torch_says=by_plain_loop, given=given)
 
 
 # %% tags=["6.12", "wrong"]
@@ -4046,6 +4278,37 @@ def fit(model, optimizer, batches):
 
     def look(module, inputs, output):
         means.append(output.mean())
+
+    model[0].register_forward_hook(look)
+    for x in batches:
+        optimizer.zero_grad()
+        loss = Exp.apply(model(x)).mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, means
+
+
+# %% tags=["6.12", "wrong"]
+# Both lists are mended. Two things are left: Exp still holds its own node, and your hook stays on
+# the model.
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+
+
+def fit(model, optimizer, batches):
+    losses, means = [], []
+
+    def look(module, inputs, output):
+        means.append(output.mean().item())
 
     model[0].register_forward_hook(look)
     for x in batches:
@@ -4276,8 +4539,8 @@ def fit(model, optimizer, batches):
 
 
 # %% [markdown] tags=["6.12", "hint"]
-# Ask who holds a graph: `graph_holders()` after a call of `fit`, or `graph_memory(step)` for a step
-# of your own. Two holders are lists. The third is not a name of yours.
+# Ask who holds a graph. Two holders are lists: `graph_holders()` names them after a call of `fit`.
+# The third is a cycle, which it collects before it looks; `graph_memory(step)` counts it.
 
 # %% [markdown] tags=["6.12", "hint"]
 # A tensor that is kept for a plot needs no history: `item()` or `detach()`, at the moment when it
@@ -5089,7 +5352,7 @@ points = 4
 # those that a module makes, `loss.backward()` and a read of `t.data`: as `fn`, with `args` and
 # `kwargs`. While `__torch_function__` runs, the mode is off. Given are `place()`, the file and line
 # of the script that is running now; `tensors_in(value)`, all tensors in nested lists, tuples and
-# dicts; and `merged`, which adds up dicts of sets.
+# dicts; and `merged`, which unites dicts of sets.
 #
 # `find_cuts(step, parameters)` calls `step()` once, and returns a sorted list of places, each once.
 # Before the step no parameter has a `.grad`. Two things are to be known of each tensor:
@@ -5310,6 +5573,15 @@ def features(x):
 
 log = []
 """,
+    "by name": """\
+def features(x):
+    h = (x @ weight).detach()
+    return torch.mul(x, other=h)
+""",
+    "two backwards": """\
+def features(x):
+    return (x @ weight).detach()
+""",
     "healthy target": """\
 def features(x):
     return x @ weight
@@ -5329,6 +5601,23 @@ parameters = [weight, scale, teacher]
 def features(x):
     h = x @ weight / 4
     return h + (h.round() - h).detach()
+""",
+    "healthy, and a tensor is let go": """\
+unused = nn.Parameter(torch.ones(2, 2))
+parameters = [weight, scale, unused]
+
+
+def features(x):
+    (x @ unused).detach()
+    return torch.ones(2, 2) * (x @ weight)
+""",
+    "healthy, and one is read afterwards": """\
+unused = nn.Parameter(torch.ones(2))
+parameters = [weight, scale, unused]
+
+
+def features(x):
+    return x @ weight
 """,
     "healthy, and one is not used": """\
 unused = nn.Parameter(torch.ones(2))
@@ -5366,6 +5655,18 @@ def step():
     target = (0.5 * scale).detach() + 1
     loss = (h - target).square().sum()
     loss.backward()
+""",
+    "two backwards": """\
+def step():
+    loss = (features(x) * scale).sum()
+    loss.backward()
+    scale.square().sum().backward()
+""",
+    "healthy, and one is read afterwards": """\
+def step():
+    loss = (features(x) * scale).sum()
+    loss.backward()
+    unused.norm().item()
 """,
     "healthy target": """\
 def step():
@@ -5424,7 +5725,15 @@ def by_reading(name):
     names = loaded(name)
     names["step"]()
     lines = {
-        **{"detach": [7], "data": [8], "no_grad": [8], "comparison": [8], "items": [7]},
+        **{
+            "by name": [7],
+            "two backwards": [7],
+            "detach": [7],
+            "data": [8],
+            "no_grad": [8],
+            "comparison": [8],
+            "items": [7],
+        },
         **{"array": [7], "leaf again": [8], "written": [8], "stacked": [7], "two ways": [8, 9]},
         **{"two of them": [11], "beside a healthy one": [7], "beside a log": [11]},
     }
@@ -5754,9 +6063,9 @@ def find_cuts(step, parameters):
 # Keep in the mode: `known`, a dict from `id(t)` to `(t, numbers, places)`; what the tensor of
 # `backward` carries; and what has left by `LEAVES` before that. `find_cuts` asks for each parameter
 # without a gradient for the first of these two, and if there is nothing, for the second.
-# `merged(a, b)` adds up dicts of sets.
+# `merged(a, b)` unites dicts of sets.
 
 # %% [markdown] tags=["6.14", "afterword"]
 # It does not look for words. Each tensor carries where its history was lost, and the question is
 # asked at the end, of the loss. The doctor of this course works in the same way, a few thousand
-# lines further on: it also sees writes through views, functions of one's own, and hooks.
+# lines further on: it also sees writes through views, and functions of one's own.

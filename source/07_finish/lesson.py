@@ -9,7 +9,7 @@
 # - run the doctor on a script of your own, and the course's tools on a model of your own;
 # - find, from what you see, the call that shows why.
 #
-# **Time** 30 minutes: 15 for the quiz, 15 for your own model. **Before this** [chapter
+# **Time** 40 minutes: 25 for the quiz, 15 for your own model. **Before this** [chapter
 # 6](06_debugging.ipynb).
 
 # %%
@@ -24,8 +24,8 @@ from insidetorch import copies, graph_cost, ledger, predict, quiz_result, relati
 # ## The quiz
 #
 # Questions on all chapters, mixed, as they will be at work: none says which chapter it is from, and
-# most take two. Answer before you run anything. Your first answer counts; *Ask me again* is for
-# practice.
+# most take two. Run both cells of a question, and answer before you try anything else. Your first
+# answer counts; *Ask me again* is for practice.
 
 
 # %%
@@ -87,7 +87,7 @@ predict(
     "After a backward pass that gave 2, `old = w.grad` is kept, and a second pass gives 2 again. "
     "What does `old` hold then: without `zero_grad()` in between, and with it?",
     {
-        (2.0, 2.0): "`old` is no copy. The second pass adds to that very tensor, if it is there.",
+        (2.0, 2.0): "This is no copy. The second pass adds to that very tensor, if it is there.",
         (4.0, 4.0): "zero_grad puts None in its place, so the second pass makes a new tensor.",
         (4.0, 2.0): "The first is added to in place; the second was let go before the pass.",
     },
@@ -124,7 +124,7 @@ predict(
     "7.5",
     "`row` has 1,000 float32. How many bytes do `row + 1` and `row.add_(1)` read and write?",
     {
-        (8000, 8000): "Each reads 4,000 and writes 4,000. In place saves memory, and no traffic.",
+        (8000, 8000): "Each reads 4,000 and writes 4,000. In place saves memory, but no traffic.",
         (8000, 4000): "In place, the values are still read, and written back.",
         (4000, 4000): "Reading counts, too.",
     },
@@ -156,12 +156,12 @@ predict(
 def slope_at_zero(fn):
     x = torch.tensor([0.0, 4.0], requires_grad=True)
     fn(x).sum().backward()
-    return str(x.grad[0].item())
+    return f"{x.grad[0].item():g}"
 
 
 def slopes_at_zero():
     masked = slope_at_zero(lambda x: x.sqrt() * (x > 0))
-    return masked, slope_at_zero(lambda x: x[x > 0].sqrt())
+    return f"{masked}, {slope_at_zero(lambda x: x[x > 0].sqrt())}"
 
 
 # %%
@@ -169,9 +169,9 @@ predict(
     "7.7",
     "x is 0, 4. What is the gradient at 0 of `x.sqrt() * (x > 0)`, and of `x[x > 0].sqrt()`?",
     {
-        ("0.0", "0.0"): "A mask by product sends 0 to the root, whose slope at 0 is infinite.",
-        ("nan", "0.0"): "The root divides 0 by its result, 0. The second has no root of 0.",
-        ("nan", "nan"): "The second chooses before the root, so 0 does not reach it.",
+        "0, 0": "A mask by product sends 0 to the root, whose slope at 0 is infinite.",
+        "nan, 0": "The root divides 0 by its result, 0. The second has no root of 0.",
+        "nan, nan": "The second chooses before the root, so 0 does not reach it.",
     },
     reveal=slopes_at_zero,
 )
@@ -250,7 +250,7 @@ predict(
     "`layer = nn.Linear(2, 1)` is made inside `no_grad` and used outside. Does its weight get a "
     "gradient?",
     {
-        True: "no_grad says that nothing is recorded. A parameter is no result, and says itself.",
+        True: "no_grad is about what operators record. A parameter is no result of one.",
         False: "It would be so for a result of operators. A parameter requires a gradient anyway.",
     },
     reveal=made_under_no_grad,
@@ -492,7 +492,7 @@ predict(
     "of the two does the backward pass notice?",
     {
         (True, True): "data has a version counter of its own, so its writes are not counted for y.",
-        (True, False): "A view shares the counter of its base, whoever records; data does not.",
+        (True, False): "A view shares the counter of its base, recorded or not; data does not.",
         (False, False): "no_grad stops the record of nodes. Versions are counted all the same.",
     },
     reveal=lambda: (noticed(lambda y: y[0].zero_()), noticed(lambda y: y.data[0].zero_())),
@@ -505,7 +505,7 @@ def zero_afterwards(x):
     return not x.any().item()
 
 
-def both_zero_afterwards():
+def zeros_afterwards():
     return zero_afterwards(torch.ones(2, 3)), zero_afterwards(torch.ones(2, 3).t())
 
 
@@ -519,7 +519,7 @@ predict(
         (True, True): "The transposed one has to be copied, and the copy is written to.",
         (True, False): "The same line writes to x or to a copy, depending on strides.",
     },
-    reveal=both_zero_afterwards,
+    reveal=zeros_afterwards,
 )
 
 # %%
@@ -555,7 +555,7 @@ def longer_by(make):
 predict(
     "7.25",
     "Four micro-batches are accumulated, and nobody divides by four: the gradient is four times as "
-    "large. How much longer is the first step of SGD, and how much that of Adam?",
+    "large. How many times as long is the first step of SGD, and that of Adam?",
     {
         (4.0, 4.0): "Adam divides the gradient by its own size, so a factor cancels.",
         (4.0, 1.0): "The same mistake is a higher rate for SGD, and next to nothing for Adam.",
@@ -566,7 +566,7 @@ predict(
 
 
 # %%
-def slope_of_half_a_square():
+def slope_of_product():
     w = torch.tensor(3.0, requires_grad=True)
     (w * w.detach()).backward()
     return w.grad.item()
@@ -581,7 +581,7 @@ predict(
         3.0: "The gradient comes by the other factor alone. Half is missing, and nobody says so.",
         0.0: "detach cuts its own path. The first factor still leads to w.",
     },
-    reveal=slope_of_half_a_square,
+    reveal=slope_of_product,
 )
 
 # %% [markdown]
@@ -593,11 +593,11 @@ predict(
 quiz_result(
     {
         "01_storage_and_stride": ["7.2", "7.9", "7.14", "7.21"],
-        "02_views": ["7.4", "7.8", "7.15", "7.23"],
+        "02_views": ["7.1", "7.4", "7.8", "7.15", "7.23"],
         "03_dynamic_graph": ["7.6", "7.11", "7.16", "7.20", "7.26"],
         "04_backward_and_accumulation": ["7.3", "7.10", "7.18", "7.25"],
         "05_dispatch_and_fusion": ["7.5", "7.13", "7.17", "7.24"],
-        "06_debugging": ["7.1", "7.7", "7.12", "7.19", "7.22"],
+        "06_debugging": ["7.7", "7.12", "7.19", "7.22"],
     }
 )
 
@@ -605,9 +605,9 @@ quiz_result(
 # ## Take it home
 #
 # The package is yours. In the folder of this course, with your project's environment active,
-# `pip install .` puts it beside the torch that you have ([README](../README.md); which versions of
-# torch, says [pyproject.toml](../pyproject.toml)). Then it can be imported from any folder, and
-# loads nothing before you use it:
+# `pip install .` puts it there ([README](../README.md)). It needs a torch of the versions that
+# [pyproject.toml](../pyproject.toml) names, and pip replaces any other. Then it can be imported
+# from any folder, and does not load torch before you use it:
 
 # %%
 import json
@@ -668,12 +668,13 @@ print([(one["kind"], one["line"]) for one in found])
 print(report)
 
 # %% [markdown]
-# Now yours: `python -m insidetorch.doctor your_script.py`, with its own arguments behind it. What
-# it sees and what it cannot see, says the [README](../README.md).
+# Now yours: `python -m insidetorch.doctor your_script.py`, with its own arguments behind it. The
+# [README](../README.md) says what it sees and what it cannot see.
 #
 # ### A model of your own
 #
-# Put your model, one batch and your loss in place of these, and run the cells below.
+# Put your model, your loss and a `batch`, the tensor that the model is given, in place of these,
+# and run the cells below.
 
 # %%
 torch.manual_seed(0)
@@ -763,4 +764,4 @@ print(f"6  {len(watched_step.findings)} findings")
 # Something is wrong, unclear, or missing? The [README](../README.md) says what was tested and what
 # was not. [CONTRIBUTING.md](../CONTRIBUTING.md) says how to change a sentence and how to add an
 # exercise, a case for the clinic, a cause for the doctor. Every claim that the course has checked
-# stands in [the ledger](../source/claims.toml).
+# stands in [the list of claims](../source/claims.toml).

@@ -73,9 +73,11 @@ class Exercise:
         """The check, behind the scripts that a probe is tried on."""
         if not self.look_alikes:
             return self.check
+        # Folded away, a cell shows its first line.
         return (
+            f"# The check of {self.id}: the scripts that the probe is tried on, packed, and then\n"
+            "# what is looked at.\n"
             "from insidetorch.learn.versions import Versions\n\n"
-            "# Packed, since the repaired script is among them.\n"
             f'versions = Versions("{pack(self.versions)}")\n\n\n{self.check}'
         )
 

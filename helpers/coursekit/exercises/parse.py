@@ -11,8 +11,9 @@ Each exercise is the cells that carry its id as a tag, each with a second tag th
     answer     the solution, its body between ### BEGIN SOLUTION and ### END SOLUTION
     given      what stands in the answer at first, where that is not `raise NotImplementedError`
     check      the call of `check`
-    look_alike for an exercise with a probe: a healthy script that looks like the broken one; its
-               first comment line names it to the learner
+    look_alike for an exercise with a probe: a healthy script that looks like the broken one, or
+               one that is broken in another way, often by a cure; its first comment line names it
+               to the learner: "a healthy script …", "a broken script …"
     wrong      the definitions in which a wrong answer differs from the solution; its first comment
                lines say what the learner is told
     hint       three of them, in order

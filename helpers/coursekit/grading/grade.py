@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from insidetorch.learn.course_data import verdict
+from insidetorch.learn.judges import probe_then_repair, words_of_probe
 
 from .answers import find_answers
 from .chapters import Chapter, Exercise, grade_id
@@ -151,6 +152,14 @@ def _first_error(seen: object) -> str:
     return next(filter(None, map(_first_error, results)), "")
 
 
+def _of_probe(seen: object) -> str:
+    """What to tell of a probe by what it did on each version; "" of a good one."""
+    did = seen[0] if isinstance(seen, list) and seen else None
+    if not isinstance(did, dict) or not all(isinstance(word, str) for word in did.values()):
+        return ""
+    return words_of_probe(did, {})
+
+
 def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
     """What the course knows of a wrong observation, else what the run said of it."""
     observation = {}
@@ -167,4 +176,5 @@ def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
     raised = f"it raised {error}" if (error := _first_error(seen)) else ""
     named = seen.get("uses") if isinstance(seen, dict) else None
     uses = _uses(named) if named and isinstance(named, list) else ""
-    return NOT_YET, (known and known["tell"]) or check.why or raised or uses or OTHER
+    probe = _of_probe(seen) if exercise.judge.endswith(probe_then_repair.__name__) else ""
+    return NOT_YET, (known and known["tell"]) or check.why or raised or uses or probe or OTHER

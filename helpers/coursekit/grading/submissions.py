@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from insidetorch.learn.file_cells import MAGIC
+
 from .chapters import Chapter
 from .names import names_of
 
 LARGEST_FILE = 50_000_000
-MARKER = re.compile(r"^[ \t]*#+[ \t]*answer:[ \t]*([\w.-]+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+MARKER = re.compile(
+    rf"^[ \t]*(?:#+[ \t]*answer:|%%{MAGIC})[ \t]*([\w.-]+)[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
 
 
 class Unreadable(Exception):

@@ -6,12 +6,15 @@ the same value, and a wrong one into a word that says what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isclose, prod
 
 from .. import footprint, indexing
 
 BROKEN, REPAIRED = "the broken script", "the repaired script"
+# How the name of another version begins that is broken, often by a cure for the first.
+ALSO_BROKEN = "a broken "
+RETURNED = "returns a value"
 
 
 def counterexamples_of_views(seen: object) -> object:
@@ -94,8 +97,34 @@ def wanted_of_probe(versions: Iterable[str]) -> dict[str, str]:
 
     >>> wanted_of_probe([BROKEN, REPAIRED])
     {'the broken script': 'fails', 'the repaired script': 'holds'}
+    >>> wanted_of_probe(["a broken script that hides the error"])
+    {'a broken script that hides the error': 'fails'}
     """
-    return {name: "fails" if name == BROKEN else "holds" for name in versions}
+    return {
+        name: "fails" if name == BROKEN or name.startswith(ALSO_BROKEN) else "holds"
+        for name in versions
+    }
+
+
+def words_of_probe(did: Mapping[str, str], errors: Mapping[str, str]) -> str:
+    """What to tell of the first version on which a probe does not do what a good one does; "" for a
+    good one.
+
+    Args: `errors`, what it raised on each version, if that is known.
+
+    >>> words_of_probe({"the repaired script": "fails"}, {"the repaired script": "AssertionError"})
+    'Your probe fails on the repaired script (AssertionError). Nothing is wrong there.'
+    """
+    for name, should in wanted_of_probe(did).items():
+        if did[name] == should:
+            continue
+        error = f" ({errors[name]})" if errors.get(name) else ""
+        return {
+            RETURNED: f"On {name} your probe returns a value. What it has to say, it asserts.",
+            "holds": f"Your probe holds on {name}. It must fail there, or this bug is not found.",
+            "fails": f"Your probe fails on {name}{error}. Nothing is wrong there.",
+        }.get(did[name], f"On {name} your probe {did[name]}. It must say the same each time.")
+    return ""
 
 
 def witnesses_of_loops(seen: object) -> object:

@@ -36,8 +36,10 @@ def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseExcep
 
     Returns the observation, the exception that `fn` raised or None, and what it printed (the
     first 20,000 characters). Grad mode, default dtype and device, seed and print options are set
-    back before, so that one answer cannot spoil the next.
+    back before and after, so that neither an answer nor a check spoils what comes next; the grad
+    mode afterwards is what it was.
     """
+    recorded = torch.is_grad_enabled()
     settle()
     printed, error = _Capped(), None
     with redirect_stdout(printed), redirect_stderr(printed), warnings.catch_warnings():
@@ -46,6 +48,9 @@ def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseExcep
             seen = plain(fn())
         except Exception as raised:
             seen, error = {"error": type(raised).__name__}, raised
+        finally:
+            settle()
+            torch.set_grad_enabled(recorded)
     observation = {"v": 1, "id": exercise_id, "seen": seen}
     if len(json.dumps(observation)) > MOST_BYTES:
         observation["seen"] = {"odd": f"more than {MOST_BYTES:,} bytes"}

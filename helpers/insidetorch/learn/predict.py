@@ -64,8 +64,13 @@ class Prediction(ipywidgets.VBox):
         """The answer, and whether the first one was right: who is asked again knows it by then."""
         right = self._is_right()
         earlier = remembered("predictions", self.prediction_id)
-        first = earlier.get("first", earlier.get("right")) if isinstance(earlier, dict) else right
-        return {"said": self.choice.value, "right": right, "first": first}
+        known = earlier if isinstance(earlier, dict) else {}
+        first = known.get("first", known.get("right"))
+        return {
+            "said": self.choice.value,
+            "right": right,
+            "first": right if first is None else first,
+        }
 
     def _is_right(self) -> bool:
         return self.choice.value == self.answer

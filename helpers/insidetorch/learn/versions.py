@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 
 from .file_cells import files_of
-from .judges import wanted_of_probe
+from .judges import RETURNED, words_of_probe
 from .observation import Seen, settle
 from .packed import unpack
 from .project import imported, texts_of
 
 # How a probe is called in every script that it is tried on.
 PROBE = "probe"
-_RETURNED = "returns a value"
 
 
 class Versions:
@@ -29,14 +28,21 @@ class Versions:
     """
 
     def __init__(self, packed: str) -> None:
+        settle()  # what the check makes next is made under what torch starts with
         self.texts: dict[str, str] = unpack(packed)
 
     def load(self, name: str, **files: str) -> SimpleNamespace | ModuleType:
-        """A version run anew; of several files, with `files` beside or in place of its own."""
+        """A version run anew, without its probe and its source; of several files, `files` beside.
+
+        Args: `files`, texts by name; `probe` takes the place of the version's own.
+        """
         text = self.texts[name]
         if own := files_of(text):
-            return imported({**own, **{f"{one}.py": source for one, source in files.items()}})
-        return imported({"script.py": text}).script
+            others = {f"{one}.py": source for one, source in files.items()}
+            return imported({**others, **own, **_probe_in(others)}, shown=False)
+        script = imported({"script.py": text}, shown=False).script
+        script.__dict__.pop(PROBE, None)
+        return script
 
 
 def probed(probe: Callable[..., object], versions: Versions, *names: str) -> Seen:
@@ -50,7 +56,8 @@ def probed(probe: Callable[..., object], versions: Versions, *names: str) -> See
 
 
 def probed_files(exercise_id: str, versions: Versions) -> Seen:
-    """The same for versions of several files, with the learner's `probe.py` beside them.
+    """The same for versions of several files, with the learner's `probe.py` beside them, and any
+    file that the versions do not have.
 
     That file imports what it needs from the others and has a function `probe()`. Raises LookupError
     where there is no such file.
@@ -61,17 +68,23 @@ def probed_files(exercise_id: str, versions: Versions) -> Seen:
             f"The probe of {exercise_id} was asked for. Its cell holds {', '.join(files)} and no "
             "file probe.py. Put the line `# file: probe.py` back, and the probe below it."
         )
-    source = files["probe.py"]
-    return _tried(versions, lambda name: versions.load(name, probe=source).probe.probe())
+    own = {file.removesuffix(".py"): text for file, text in files.items()}
+    return _tried(versions, lambda name: versions.load(name, **own).probe.probe())
 
 
 def _tried(versions: Versions, run: Callable[[str], object]) -> Seen:
     did: dict[str, str] = {}
     told: dict[str, str] = {}
-    for name in [*versions.texts, *versions.texts]:
+    names = list(versions.texts)
+    # In another order the second time, so that who counts the calls is found out.
+    for name in [*names, *reversed(names)]:
         now, told[name] = _outcome(lambda name=name: run(name))
         did[name] = now if did.get(name, now) == now else "differs from time to time"
-    return Seen(did, next(_told(did, told), ""))
+    return Seen(did, words_of_probe(did, told))
+
+
+def _probe_in(files: dict[str, str]) -> dict[str, str]:
+    return {file: text for file, text in files.items() if file == f"{PROBE}.py"}
 
 
 def _outcome(run: Callable[[], object]) -> tuple[str, str]:
@@ -79,26 +92,15 @@ def _outcome(run: Callable[[], object]) -> tuple[str, str]:
     settle()
     try:
         returned = run()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit() and pytest.fail() too
         frames = traceback.extract_tb(error.__traceback__)
         if isinstance(error, NotImplementedError) and frames[-1].name == PROBE:
             raise
-        return "fails", f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
+        said = f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
+        line = next((f.line for f in reversed(frames) if f.name == PROBE and f.line), "")
+        return "fails", f"{said}, at `{line}`" if line else said
     finally:
         settle()
-    return ("holds" if returned is None else _RETURNED), ""
-
-
-def _told(did: dict[str, str], told: dict[str, str]) -> Iterator[str]:
-    """What to tell of each version where a probe does not do what a good one does."""
-    for name, should in wanted_of_probe(did).items():
-        if did[name] == should:
-            continue
-        if did[name] == _RETURNED:
-            yield f"On {name} your probe returns a value. A probe says what it has to with assert."
-        elif did[name] == "holds":
-            yield f"Your probe holds on {name}. It must fail there, or it does not find this bug."
-        elif did[name] == "fails":
-            yield f"Your probe fails on {name}, where nothing is wrong ({told[name]})."
-        else:
-            yield f"On {name} your probe {did[name]}. It must say the same each time."
+    return ("holds" if returned is None else RETURNED), ""
