@@ -396,3 +396,13 @@ def test_progress_shows_points_and_the_next_core_exercise(course):
     )
     check("1.1", double, CASES)
     assert progress().chapters == ((1, 2, 3),) and progress().next_exercise.startswith("1.2 Extra")
+
+
+def test_a_check_leaves_gradients_on_whatever_the_answer_did(course):
+    def answer():
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        return 1
+
+    check("1.1", answer)
+    assert torch.is_grad_enabled() and torch.get_default_dtype() == torch.float32

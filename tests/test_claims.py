@@ -154,6 +154,7 @@ def test_a_wrong_claim_needs_two_asserts_or_an_expect_error():
     ("text", "told"),
     [
         ("[[claim]\n", "Asked to read source/claims.toml. It is not valid TOML: .*line 1"),
+        ("[[claims]]\nid = 1\n", r"It has \[claims\], which nothing reads"),
         ("claim = 3\n", "Its 'claim' is no list of rows. Begin each row with"),
         ("[claim]\nid = 1\n", "Its 'claim' is no list of rows"),
         ("claim = [1]\n", "Its 'claim' is no list of rows"),

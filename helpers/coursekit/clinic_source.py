@@ -42,8 +42,8 @@ def read_clinic(root: Path) -> tuple[list[Kind], list[ClinicCase], dict[str, dic
     Raises CourseError for a case that cannot be asked as it stands.
     """
     source = clinic_source(root)
-    kinds = read_rows(source, table="kind", row=Kind)
-    cases = read_rows(source, table="case", row=ClinicCase)
+    kinds = read_rows(source, table="kind", row=Kind, beside=("case",))
+    cases = read_rows(source, table="case", row=ClinicCase, beside=("kind",))
     text = (root / "tests" / "cases" / "cases.json").read_text(encoding="utf-8")
     records = {record["id"]: record for record in json.loads(text)}
     _refuse(kinds, cases, records)

@@ -36,10 +36,8 @@ def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseExcep
 
     Returns the observation, the exception that `fn` raised or None, and what it printed (the
     first 20,000 characters). Grad mode, default dtype and device, seed and print options are set
-    back before and after, so that neither an answer nor a check spoils what comes next; the grad
-    mode afterwards is what it was.
+    back before and after, so that neither an answer nor a check spoils what comes next.
     """
-    recorded = torch.is_grad_enabled()
     settle()
     printed, error = _Capped(), None
     with redirect_stdout(printed), redirect_stderr(printed), warnings.catch_warnings():
@@ -50,7 +48,6 @@ def observe(exercise_id: str, fn: Callable[[], object]) -> tuple[dict, BaseExcep
             seen, error = {"error": type(raised).__name__}, raised
         finally:
             settle()
-            torch.set_grad_enabled(recorded)
     observation = {"v": 1, "id": exercise_id, "seen": seen}
     if len(json.dumps(observation)) > MOST_BYTES:
         observation["seen"] = {"odd": f"more than {MOST_BYTES:,} bytes"}
