@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -13,3 +14,15 @@ def no_deep_graphs_of_other_tests():
     depth = sys.modules.get("insidetorch.observe.depth")
     if depth is not None:
         depth._looks.clear()
+
+
+@pytest.fixture(scope="module")
+def small_heap():
+    """Set aside what pytest and torch have made: to look at all that is alive then takes less."""
+    import torch
+
+    torch.optim.SGD([torch.ones(1)], lr=0.1)  # which imports much of torch
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

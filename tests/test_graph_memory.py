@@ -34,14 +34,7 @@ def loss_of():
     return W.exp().sum()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_heap():
-    """Set aside what pytest and torch have made: a look then takes less time."""
-    loop_memory("a healthy loop", steps=1)  # an optimizer imports much of torch
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("small_heap")
 
 
 @pytest.fixture(autouse=True)

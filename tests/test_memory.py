@@ -40,13 +40,7 @@ class Cube(torch.autograd.Function):
         return 3 * g * ctx.saved_tensors[0] ** 2
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_heap():
-    """Set aside what pytest and torch have made: a search then sees what a test makes, and soon."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("small_heap")
 
 
 def test_a_graph_costs_what_its_step_made():

@@ -28,6 +28,9 @@ def scope_of(**names: object) -> dict[str, object]:
     return {**public, "torch": torch, **small, **names}
 
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[row["symptom"] for row in ROWS])
 def test_the_call_of_a_row_runs(row):
     scope = scope_of()

@@ -11,6 +11,7 @@ import torch
 from test_symptoms import ROWS, scope_of
 from torch import nn
 
+pytestmark = pytest.mark.usefixtures("small_heap")
 Names = dict[str, object]
 # Rows whose call has nothing to look at here.
 UNSEEN = {"The GPU's memory stays full although the tensors are gone": "it takes a GPU"}
