@@ -2195,8 +2195,9 @@ def fit(model, batches, validation, epochs):
 
 
 # %% tags=["6.6", "wrong"]
-# The stored mean and variance stay, by a momentum of 0 or otherwise. But in training mode the backbone computes
-# with those of the batch, so adapter and head learn for features that no validation ever has.
+# The stored mean and variance stay, by a momentum of 0 or otherwise. But in training mode the
+# backbone computes with those of the batch, so adapter and head learn for features that no
+# validation ever has.
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
