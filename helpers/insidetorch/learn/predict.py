@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from html import escape
 
@@ -10,6 +9,7 @@ import ipywidgets
 
 from ..widgets.view import SvgView
 from .progress import keep, remembered
+from .prose import inline
 
 
 class Prediction(ipywidgets.VBox):
@@ -84,7 +84,7 @@ class Prediction(ipywidgets.VBox):
         else:
             right = self.explanations[self.answer]
             text = f"✗ {opening} {mine}. {why}\n→ torch says {self.answer}. {right}"
-        self.view.show("", text + note)
+        self.view.show("", text.replace("`", "") + note)  # the view shows no code
 
     def __repr__(self) -> str:
         lines = [f"Predict {self.prediction_id}. {self.question}"]
@@ -100,19 +100,19 @@ class Prediction(ipywidgets.VBox):
         return bundle
 
     def _heading(self) -> str:
-        return f"<b>Predict {escape(self.prediction_id)}.</b> {_code(self.question)}"
+        return f"<b>Predict {escape(self.prediction_id)}.</b> {inline(self.question)}"
 
     def _html(self) -> str:
         options = "".join(f"<li><code>{escape(text)}</code></li>" for text in self.explanations)
         rest = "".join(
-            f"<li><code>{escape(text)}</code>: {escape(why)}</li>"
+            f"<li><code>{escape(text)}</code>: {inline(why)}</li>"
             for text, why in self.explanations.items()
             if text != self.answer
         )
         return (
             f"<p>{self._heading()}</p><ul>{options}</ul>"
             f"<details><summary>What torch does</summary>"
-            f"<p><code>{escape(self.answer)}</code>. {escape(self.explanations[self.answer])}</p>"
+            f"<p><code>{escape(self.answer)}</code>. {inline(self.explanations[self.answer])}</p>"
             f"<ul>{rest}</ul></details>"
         )
 
@@ -162,8 +162,3 @@ def _text(value: object) -> str:
     if type(value) is int:
         return f"{value:,}"
     return value if isinstance(value, str) else repr(value)
-
-
-def _code(text: str) -> str:
-    """Text for a page; what stands between backticks is code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))

@@ -23,20 +23,24 @@ from .file_cells import MAGIC, files_of, odd_line_of
 _texts: dict[str, dict[str, str]] = {}
 
 
+class NoFiles(LookupError):
+    """The cell that was to keep the files has not run, or lacks one of them."""
+
+
 def project(exercise_id: str) -> SimpleNamespace:
     """The modules of the files that the cell `%%files ID` holds, imported anew at each call.
 
     A module is an attribute by its name. The files import each other, and neither `sys.modules`
-    nor the disk knows of them. Raises LookupError if that cell has not run, and whatever a file
+    nor the disk knows of them. Raises NoFiles if that cell has not run, and whatever a file
     raises when it is imported.
     """
     return imported(texts_of(exercise_id), home=exercise_id)
 
 
 def texts_of(exercise_id: str) -> dict[str, str]:
-    """The texts of these files by their names; LookupError if their cell has not run."""
+    """The texts of these files by their names; NoFiles if their cell has not run."""
     if exercise_id not in _texts:
-        raise LookupError(
+        raise NoFiles(
             f"The files of {exercise_id} were asked for. The cell that begins with "
             f"%%{MAGIC} {exercise_id} has not run in this session, or it could not be read. "
             "Run it, and mend what it says."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..observe.places import is_users, place_of
 from .observation import Seen, observe, plain
+from .project import NoFiles
 
 _MOST_SHOWN = 200
 
@@ -83,6 +84,8 @@ def words(
         return f"Still to be written: {_raised_in(trial.error)}."
     if trial.tell:
         return trial.tell
+    if isinstance(trial.error, NoFiles):
+        return str(trial.error)
     if trial.error is not None:
         return _error_words(trial, given)
     return _difference(trial.results, cases, torch_says, given) or (

@@ -10,7 +10,7 @@ from .file_cells import files_of
 from .judges import RETURNED, words_of_probe
 from .observation import Seen, settle
 from .packed import unpack
-from .project import imported, texts_of
+from .project import NoFiles, imported, texts_of
 
 # How a probe is called in every script that it is tried on.
 PROBE = "probe"
@@ -59,12 +59,12 @@ def probed_files(exercise_id: str, versions: Versions) -> Seen:
     """The same for versions of several files, with the learner's `probe.py` beside them, and any
     file that the versions do not have.
 
-    That file imports what it needs from the others and has a function `probe()`. Raises LookupError
+    That file imports what it needs from the others and has a function `probe()`. Raises NoFiles
     where there is no such file.
     """
     files = texts_of(exercise_id)
     if "probe.py" not in files:
-        raise LookupError(
+        raise NoFiles(
             f"The probe of {exercise_id} was asked for. Its cell holds {', '.join(files)} and no "
             "file probe.py. Put the line `# file: probe.py` back, and the probe below it."
         )

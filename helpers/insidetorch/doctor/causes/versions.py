@@ -128,6 +128,16 @@ def _freed(patient: Patient, one: Pass, node: Node) -> Iterator[Finding]:
             weight=100,
         )  # fmt: skip
         return
+    if old is not None and earlier is not None and _place_of(earlier) != _place_of(one):
+        shared = patient.names.of(old.value)
+        yield Finding(
+            "freed_graph", PROBLEM, old.place, patient.names.listed([old.value]),
+            f"Two backward passes go through {shared}, which was computed once, here.{before}.",
+            f"If the first of them is not meant for what is before {shared}, give it "
+            f"{shared}.detach(). If both are, add up their losses, and call backward() once.",
+            weight=100,
+        )  # fmt: skip
+        return
     if old is not None:
         where, value = old.place, old.value
         yield Finding(
@@ -163,8 +173,12 @@ def _line(call: Call) -> str:
     return f"{call.name} ({where})" if where else call.name
 
 
+def _place_of(one: Pass) -> Place | None:
+    return place(one.stack[0]) if one.stack else None
+
+
 def _line_of(one: Pass) -> str:
-    where = place(one.stack[0]) if one.stack else None
+    where = _place_of(one)
     return f"The backward pass of {where}" if where else "An earlier backward pass"
 
 
