@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from doctor_lines import here, told
+from doctor_lines import findings, here, told
 from torch import nn
 
 
@@ -100,6 +100,21 @@ def second_backward_of_one_loss():
     loss.backward()
 
 
+def two_losses_through_what_was_made_once():
+    generator, critic = nn.Linear(1, 2), nn.Linear(2, 1)
+    made = generator(torch.randn(4, 1))  # here
+    critic(made).square().mean().backward()
+    (critic(made) - 1).square().mean().backward()
+
+
+def two_losses_of_which_one_is_detached():
+    generator, critic = nn.Linear(1, 2), nn.Linear(2, 1)
+    made = generator(torch.randn(4, 1))
+    critic(made.detach()).square().mean().backward()
+    (critic(made) - 1).square().mean().backward()
+    return locals()
+
+
 def second_backward_of_a_graph_that_is_kept():
     model, x = nn.Linear(2, 1), torch.randn(4, 2)
     loss = model(x).square().mean()
@@ -139,6 +154,7 @@ BUGS = [
     (state_that_is_carried_over_a_step, "inplace_version"),
     (state_whose_graph_is_freed, "freed_graph"),
     (second_backward_of_one_loss, "freed_graph"),
+    (two_losses_through_what_was_made_once, "freed_graph"),
     (write_through_data_to_a_saved_result, "data"),
 ]
 
@@ -152,6 +168,7 @@ HEALTHY = [
     write_to_a_result_that_is_not_saved, relu_in_place_after_a_layer,
     step_after_the_second_backward, state_that_is_detached_before_each_step, state_of_one_window,
     second_backward_of_a_graph_that_is_kept, lstm_state_that_is_detached,
+    two_losses_of_which_one_is_detached,
     write_through_data_before_it_is_saved,
 ]  # fmt: skip
 
@@ -159,3 +176,10 @@ HEALTHY = [
 @pytest.mark.parametrize("healthy", HEALTHY)
 def test_what_backward_does_not_need_may_be_written(healthy):
     assert told(healthy) == []
+
+
+def test_two_losses_of_one_step_are_not_told_as_a_state_that_is_carried_on():
+    (one,) = findings(two_losses_through_what_was_made_once)
+    assert one.message.startswith("Two backward passes go through made") and "step" not in one.fix
+    (other,) = findings(state_whose_graph_is_freed)
+    assert "into the next step" in other.message
