@@ -702,7 +702,8 @@ TensorXRay(batch)
 GraphExplorer(loss_of(), module=model)
 
 # %% [markdown]
-# Which lines keep memory for the backward pass?
+# Which lines keep memory for the backward pass? (The graph above counts the values of what is
+# saved, the ledger the memory behind it: the batch has 96 bytes of values in 192 bytes of memory.)
 
 # %%
 ledger(loss_of, module=model)
