@@ -15,7 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 
-from insidetorch.learn.clinic_data import NAME, digest, sealed
+from insidetorch.learn.clinic_data import NAME, digest
+from insidetorch.learn.packed import pack
 
 from .clinic_source import CHAPTER, ClinicCase, clinic_source, read_clinic
 from .errors import CourseError
@@ -120,7 +121,7 @@ def _known(
         "kinds": kinds,
         "lines": dict(sorted(lines.items())),
         "kind": digest(salt, case.id, record["cause_kind"]),
-        "sealed": sealed(told),
+        "sealed": pack(told),
     }
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 
-from .clinic_data import cases_folder, clinic_data, digest, unsealed
+from .clinic_data import cases_folder, clinic_data, digest
+from .packed import unpack
 from .progress import keep, remembered
 from .script_run import ScriptRun, run_script
 from .verdict import OTHER_CAUSE, OTHER_LINE, RIGHT, SHOWN, USEFUL_LINE, Verdict, hinted, told
@@ -40,7 +41,7 @@ class Case:
     @property
     def kind(self) -> str:
         """The right kind: for who shall not guess, such as the next case, which differs from it."""
-        return unsealed(self._known["sealed"])["kind"]
+        return unpack(self._known["sealed"])["kind"]
 
     @property
     def names(self) -> dict[str, object]:
@@ -117,7 +118,7 @@ class Case:
         return ""
 
     def _told(self, outcome: str, note: str) -> Verdict:
-        known = unsealed(self._known["sealed"])
+        known = unpack(self._known["sealed"])
         return told(self.id, outcome, known, self._sentences[known["kind"]], note)
 
     def _refuse(self, file: str, line: int, kind: str) -> None:

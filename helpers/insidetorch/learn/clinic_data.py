@@ -11,8 +11,6 @@ nobody reads an answer by accident. That hides; it does not protect.
 from __future__ import annotations
 
 import json
-import zlib
-from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
 
@@ -56,17 +54,3 @@ def digest(salt: str, *parts: object) -> str:
     """A salted digest of a line or of a kind."""
     text = json.dumps([salt, *parts])
     return sha256(text.encode()).hexdigest()[:16]
-
-
-def sealed(told: dict) -> str:
-    """What is told of a solved case, packed.
-
-    >>> unsealed(sealed({"cause": "…"}))
-    {'cause': '…'}
-    """
-    return b64encode(zlib.compress(json.dumps(told).encode(), 9)).decode()
-
-
-def unsealed(text: str) -> dict:
-    """What `sealed` has packed."""
-    return json.loads(zlib.decompress(b64decode(text)))

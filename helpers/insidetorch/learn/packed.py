@@ -1,6 +1,6 @@
-"""How do texts lie in a notebook so that nobody reads them by accident?
+"""How does an answer lie in a file so that nobody reads it by accident?
 
-That hides them, it does not protect them.
+That hides it, it does not protect it.
 """
 
 from __future__ import annotations
@@ -8,17 +8,18 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from typing import Any
 
 
-def pack(texts: Mapping[str, str]) -> str:
-    """Texts by their names as one word, the same on every machine.
+def pack(told: Mapping[str, object]) -> str:
+    """Texts and numbers by their names as one word, the same on every machine.
 
     >>> unpack(pack({"the repaired script": "x = 1"}))
     {'the repaired script': 'x = 1'}
     """
-    return b64encode(json.dumps(dict(texts)).encode()).decode()
+    return b64encode(json.dumps(dict(told)).encode()).decode()
 
 
-def unpack(packed: str) -> dict[str, str]:
+def unpack(packed: str) -> dict[str, Any]:
     """What `pack` has packed."""
     return json.loads(b64decode(packed))

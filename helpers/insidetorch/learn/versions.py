@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 from .file_cells import files_of
@@ -32,14 +33,12 @@ class Versions:
         self.texts: dict[str, str] = unpack(packed)
 
     def load(self, name: str, **files: str) -> SimpleNamespace | ModuleType:
-        """A version run anew, without its probe and its source; of several files, `files` beside.
-
-        Args: `files`, texts by name; `probe` takes the place of the version's own.
-        """
+        """A version run anew, without its probe and its source; beside several files, `files`."""
         text = self.texts[name]
         if own := files_of(text):
+            own.pop(f"{PROBE}.py", None)
             others = {f"{one}.py": source for one, source in files.items()}
-            return imported({**others, **own, **_probe_in(others)}, shown=False)
+            return imported({**others, **own}, shown=False)
         script = imported({"script.py": text}, shown=False).script
         script.__dict__.pop(PROBE, None)
         return script
@@ -78,13 +77,9 @@ def _tried(versions: Versions, run: Callable[[str], object]) -> Seen:
     names = list(versions.texts)
     # In another order the second time, so that who counts the calls is found out.
     for name in [*names, *reversed(names)]:
-        now, told[name] = _outcome(lambda name=name: run(name))
+        now, told[name] = _outcome(partial(run, name))
         did[name] = now if did.get(name, now) == now else "differs from time to time"
     return Seen(did, words_of_probe(did, told))
-
-
-def _probe_in(files: dict[str, str]) -> dict[str, str]:
-    return {file: text for file, text in files.items() if file == f"{PROBE}.py"}
 
 
 def _outcome(run: Callable[[], object]) -> tuple[str, str]:
