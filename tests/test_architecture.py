@@ -24,7 +24,8 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "eliding": ({"indexing"}, set()),
     "engine": (set(), set()),
     "locking": (set(), set()),
-    "mini": ({"indexing"}, set()),
+    "packed": (set(), set()),
+    "mini": ({"indexing", "packed"}, set()),
     "records": ({"indexing"}, set()),
     "observe": ({"records", "engine", "footprint", "eliding", "indexing"}, {"torch", "numpy"}),
     "draw": ({"records", "eliding", "indexing"}, {"matplotlib"}),
@@ -34,7 +35,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
         {"torch", "ipywidgets", "anywidget", "traitlets"},
     ),
     "learn": (
-        {"widgets", "observe", "draw", "records", "footprint", "indexing", "locking"},
+        {"widgets", "observe", "draw", "records", "footprint", "indexing", "locking", "packed"},
         {"ipywidgets", "torch", "numpy"},
     ),
 }

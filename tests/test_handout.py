@@ -163,6 +163,57 @@ def test_the_readme_has_the_chapters_and_no_link_that_leads_nowhere(handout):
         assert (handout / target).exists(), target
 
 
+@pytest.fixture(scope="module")
+def through_three(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("through") / "course"
+    write_handout(folder, through=3)
+    return folder
+
+
+def test_a_handout_through_a_chapter_ends_with_it(through_three):
+    notebooks = {path.name[:2] for path in through_three.glob("*/*.ipynb")}
+    assert notebooks == {"01", "02", "03"}
+    assert {path.name for path in (through_three / "exercises" / ".course").iterdir()} == {
+        *("01.json", "02.json", "03.json")
+    }
+    text = (through_three / "README.md").read_text(encoding="utf-8")
+    assert "notebooks/03_" in text and "notebooks/04_" not in text and "{" not in text
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (through_three / target).exists(), target
+
+
+def test_the_pieces_that_are_to_be_built_are_packed_and_still_run(through_three):
+    mini = through_three / "helpers" / "insidetorch" / "mini"
+    packed = {p.name for p in mini.glob("*.py") if "Packed" in p.read_text("utf-8")[:20]}
+    assert packed == {f"{n}.py" for n in ("tape", "backward", "dispatch", "versions", "inplace")}
+    text = "\n".join(lines_of(path) for path in mini.iterdir())
+    later = ("03_dynamic_graph", "04_backward_and_accumulation", "05_dispatch_and_fusion")
+    pieces = [
+        block
+        for name in later
+        for one in read_set(ROOT, name).exercises
+        if one.about["kind"] == "build"
+        for block in blocks_of(one)
+    ]
+    assert len(pieces) > 5 and not any(block in text for block in pieces)
+    # The learner's own third piece runs with the packed ones that come after it.
+    notebook = nbformat.read(ROOT / "solutions" / "03_dynamic_graph.ipynb", as_version=4)
+    ends = next(i for i, cell in enumerate(notebook.cells) if cell.id == "check-3-7")
+    cells = [cell for cell in notebook.cells[: ends + 1] if cell.cell_type == "code"]
+    wanted = [cells[0], *(cell for cell in cells[1:] if "-3-7" in cell.id)]
+    small = nbformat.v4.new_notebook(cells=wanted)
+    environment = {**os.environ, "PYTHONPATH": str(through_three / "helpers")}
+    place = {"metadata": {"path": str(through_three / "exercises")}}
+    NotebookClient(small, resources=place).execute(env=environment)
+    assert "3.7 right" in str(small.cells[-1].outputs)
+
+
+def test_a_chapter_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(CourseError, match=r"There is no such chapter\. Name one from 1 to 7"):
+        write_handout(tmp_path / "out", through=9)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_command_of_the_teachers_says_that_it_is_not_for_this_copy(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(launcher, "ROOT", tmp_path)
     for command in (["grade", "x"], ["test"], ["build"], ["handout", "x"]):

@@ -14,9 +14,9 @@ from insidetorch.learn import project as projects
 from insidetorch.learn.file_cells import files_of
 from insidetorch.learn.judges import BROKEN, REPAIRED, probe_then_repair, wanted_of_probe
 from insidetorch.learn.observation import plain
-from insidetorch.learn.packed import pack, unpack
 from insidetorch.learn.project import imported, keep_files, project
 from insidetorch.learn.versions import Versions, probed, probed_files
+from insidetorch.packed import pack, unpack
 
 LOOK = "a healthy script that looks like it"
 SCRIPTS = {

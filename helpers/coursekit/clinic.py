@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 from insidetorch.learn.clinic_data import NAME, digest
-from insidetorch.learn.packed import pack
+from insidetorch.packed import pack
 
 from .clinic_source import CHAPTER, ClinicCase, clinic_source, read_clinic
 from .errors import CourseError

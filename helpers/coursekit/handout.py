@@ -6,10 +6,15 @@ of the sources from which solutions are built, and nothing that grades.
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+
+from insidetorch.mini.sources import INSTEAD, PACKED
+from insidetorch.packed import pack
 
 from .environment import ROOT
 from .errors import CourseError
@@ -32,24 +37,37 @@ LEARNERS = (
     *("labcheck", "lab", "machine", "reset", "files", "texts"),
 )
 README = "teach/handout_readme.md"
+SYMPTOMS = """\
+From what you see to the call that shows why: [one page for all
+chapters](notebooks/symptom_table.html), to print.
+
+"""
+MINI = "helpers/insidetorch/mini"
+# How a piece of MiniTorch begins.
+PIECE = re.compile(r"Piece ([0-9]) of MiniTorch")
 
 
 def main(argv: Sequence[str], *, root: Path = ROOT) -> int:
     """Carries out `course.py handout`; returns 0 where it was written."""
     args = parser().parse_args(["handout", *argv])
     try:
-        print(write_handout(Path(args.folder), zipped=args.zip, root=root))
+        told = write_handout(Path(args.folder), zipped=args.zip, through=args.through, root=root)
+        print(told)
     except CourseError as problem:
         print(problem, file=sys.stderr)
         return 1
     return 0
 
 
-def write_handout(folder: Path, *, zipped: bool = False, root: Path = ROOT) -> str:
+def write_handout(
+    folder: Path, *, zipped: bool = False, through: int | None = None, root: Path = ROOT
+) -> str:
     """Write the handout into a new folder, and beside it as a zip file; returns what to tell.
 
-    Raises CourseError, and writes nothing, where the folder or the zip file is there already, and
-    where somebody has worked in the notebooks.
+    `through` is the last chapter in it: what comes after it is left out, and the pieces of
+    MiniTorch that are built in it or later are packed, so that nobody reads them by accident.
+    Raises CourseError, and writes nothing, where the folder or the zip file is there already, where
+    there is no such chapter, and where somebody has worked in the notebooks.
     """
     archive = folder.with_name(f"{folder.name}.zip")
     for taken in [folder, *([archive] if zipped else [])]:
@@ -59,19 +77,60 @@ def write_handout(folder: Path, *, zipped: bool = False, root: Path = ROOT) -> s
                 "folder, or move it away."
             )
     _refuse_work(root)
+    later = chapters_after(through, root)
     files = sorted({path for pattern in FILES for path in root.glob(pattern)})
     files += [root / "helpers" / "coursekit" / f"{name}.py" for name in LEARNERS]
+    files = [path for path in files if not _is_of(later, path.relative_to(root))]
     for path in files:
         copy = folder / path.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    readme = read_text(root / README, name=README).replace("{chapters}", _chapters(root))
+    if through is not None:
+        _pack_pieces(folder / MINI, through)
+    readme = read_text(root / README, name=README)
+    readme = readme.replace("{chapters}", _chapters(root, later))
+    readme = readme.replace("{symptoms}", "" if later else SYMPTOMS)
     (folder / "README.md").write_text(readme, encoding="utf-8", newline="\n")
     told = f"{folder}: {len(files) + 1} files, no answer among them"
     if zipped:
         shutil.make_archive(str(folder), "zip", root_dir=folder.parent, base_dir=folder.name)
         told += f"\n{archive}: the same, in one file"
     return told
+
+
+def chapters_after(through: int | None, root: Path) -> list[str]:
+    """The numbers of the chapters that come after one, such as "04"; none without one."""
+    numbers = sorted(path.name[:2] for path in root.glob("notebooks/[0-9]*.ipynb"))
+    if through is None:
+        return []
+    if f"{through:02}" not in numbers:
+        raise CourseError(
+            f"Asked for a handout through chapter {through}. There is no such chapter. Name one "
+            f"from {int(numbers[0])} to {int(numbers[-1])}, or leave --through out."
+        )
+    return [number for number in numbers if int(number) > through]
+
+
+def _is_of(later: Collection[str], path: Path) -> bool:
+    """Does a file belong to one of these chapters, or to all of them at once?"""
+    if path.parts[0] not in ("notebooks", "exercises"):
+        return False
+    of_all = path.suffix == ".html" or "clinic" in (path.stem, *path.parts)
+    return path.name[:2] in later or (of_all and bool(later))
+
+
+def _pack_pieces(mini: Path, through: int) -> None:
+    """Pack the pieces of MiniTorch that belong to a chapter or to a later one."""
+    packed = {}
+    for path in sorted(mini.glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        piece = PIECE.search(source.partition("\n")[0])
+        if piece and int(piece[1]) >= through:
+            packed[path.name] = pack({"source": source})
+            instead = INSTEAD.format(name=path.name)
+            path.write_text(instead, encoding="utf-8", newline="\n")
+    text = json.dumps(packed, indent=1) + "\n"
+    (mini / PACKED).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _refuse_work(root: Path) -> None:
@@ -93,9 +152,10 @@ def _refuse_work(root: Path) -> None:
             )
 
 
-def _chapters(root: Path) -> str:
-    """The table of the chapters, as the README has it."""
-    return "\n".join(_rows(read_text(root / "README.md", name="README.md").splitlines()))
+def _chapters(root: Path, later: Collection[str]) -> str:
+    """The table of the chapters, as the README has it, without the later ones."""
+    rows = _rows(read_text(root / "README.md", name="README.md").splitlines())
+    return "\n".join(row for row in rows if not any(f"/{number}_" in row for number in later))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[str]:

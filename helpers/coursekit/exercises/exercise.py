@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from insidetorch.learn.judges import BROKEN, REPAIRED
-from insidetorch.learn.packed import pack
+from insidetorch.packed import pack
 from insidetorch.learn.file_cells import MAGIC, files_of
 
 from ..cells import Cell

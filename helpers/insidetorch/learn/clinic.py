@@ -7,8 +7,8 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 
+from ..packed import unpack
 from .clinic_data import cases_folder, clinic_data, digest
-from .packed import unpack
 from .progress import keep, remembered
 from .script_run import ScriptRun, run_script
 from .verdict import OTHER_CAUSE, OTHER_LINE, RIGHT, SHOWN, USEFUL_LINE, Verdict, hinted, told

@@ -117,5 +117,10 @@ def _known(module: ModuleType) -> Iterator[None]:
         sys.modules.pop(module.__name__, None)
 
 
-if shell := running_shell():
-    shell.register_magic_function(keep_files, "cell", MAGIC)
+def offer_magic() -> None:
+    """Let the running notebook, if there is one, know the magic."""
+    if shell := running_shell():
+        shell.register_magic_function(keep_files, "cell", MAGIC)
+
+
+offer_magic()

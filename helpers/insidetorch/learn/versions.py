@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from types import ModuleType, SimpleNamespace
 
+from ..packed import unpack
 from .file_cells import files_of
 from .judges import RETURNED, words_of_probe
 from .observation import Seen, settle
-from .packed import unpack
 from .project import NoFiles, imported, texts_of
 
 # How a probe is called in every script that it is tried on.
@@ -23,7 +23,7 @@ class Versions:
     `packed` is what `pack` made of their texts; a text is one script, or several files as in
     `project`.
 
-    >>> from insidetorch.learn.packed import pack
+    >>> from insidetorch.packed import pack
     >>> Versions(pack({"the broken script": "x = 1"})).load("the broken script").x
     1
     """

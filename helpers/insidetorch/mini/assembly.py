@@ -9,6 +9,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from .desk import Desk, written_in
+from .sources import source_of
 
 # The reference, in the order of its imports.
 SOURCES = (
@@ -136,7 +137,7 @@ def _compiled(source: str, left_out: frozenset[str]) -> tuple[CodeType, frozense
 
 def _statements(source: str) -> list[ast.stmt]:
     """The statements of a source of the reference, less the imports from one another."""
-    tree = ast.parse(Path(__file__).with_name(source).read_text(encoding="utf-8"))
+    tree = ast.parse(source_of(source))
     return _WithoutImports().visit(tree).body
 
 
