@@ -27,6 +27,7 @@ from .plan import Plan, make_plan
 from .sources import Lesson, find_lessons
 from .symptom_page import build_symptom_page, check_symptom_page
 from .tags import RELAXING, needs_of
+from .timetable import build_timetable, check_timetable
 
 COURSE = Path(__file__).resolve().parents[2]
 
@@ -59,7 +60,8 @@ def _run(options: Namespace, root: Path) -> int:
         if lesson.name in find_sets(root):
             steps.append(partial(build_exercises, root, lesson.name, force=options.force))
     steps += [partial(build_clinic, root)] if clinic else []
-    return int(not all([_done(step) for step in [*steps, partial(build_symptom_page, root)]]))
+    steps += [partial(build_symptom_page, root), partial(build_timetable, root)]
+    return int(not all([_done(step) for step in steps]))
 
 
 def _done(step: Callable[[], str]) -> bool:
@@ -155,7 +157,8 @@ def _stored(plan: Plan, *, force: bool) -> tuple[NotebookNode | None, bool]:
 def _check(lessons: Sequence[Lesson], root: Path, *, whole: bool, clinic: bool) -> int:
     """Print where stored notebooks differ from their lessons or break a rule; run nothing."""
     found = without_lesson(root) if whole else []
-    for look in [check_clinic, check_symptom_page] if clinic else [check_symptom_page]:
+    looks = [check_symptom_page, check_timetable]
+    for look in [check_clinic, *looks] if clinic else looks:
         try:
             found += look(root)
         except CourseError as error:
