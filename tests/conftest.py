@@ -26,3 +26,39 @@ def small_heap():
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+class Lent:
+    """A starter that stays open when a command that was lent it closes it."""
+
+    def __init__(self, starter):
+        self.starter = starter
+
+    def __getattr__(self, name):
+        return getattr(self.starter, name)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="session")
+def starter():
+    """What grades notebooks: one process, made warm once, as far apart as this machine allows."""
+    from coursekit.grading.starters import choose
+
+    found = choose()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def one_starter(starter):
+    """`course.py grade` uses the one that is there, where it is asked for no other isolation."""
+    from coursekit.grading.starters import choose
+
+    def lend(wanted=""):
+        return Lent(starter) if wanted in ("", starter.isolation) else choose(wanted)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coursekit.grading.command.choose", lend)
+        yield

@@ -121,7 +121,7 @@ def notebook(answers: dict[str, str]) -> dict:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory) -> dict:
+def graded(tmp_path_factory, one_starter) -> dict:
     folder = tmp_path_factory.mktemp("guard")
     solutions = {name: one[1] for name, one in EXERCISES.items()}
     write(folder / "course" / "solutions" / "03_rules.ipynb", notebook(solutions))

@@ -18,6 +18,7 @@ from test_grading_course import STORAGE, code, nbgrader, shown, solutions, submi
 from coursekit.grading.chapters import OBSERVATION
 from coursekit.grading.command import main
 from coursekit.grading.limits import Limits
+from coursekit.grading.starters import Plain
 from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT
 
 SOLVED = solutions(STORAGE)
@@ -298,7 +299,7 @@ CASES: dict[str, tuple[dict, str]] = {
     "own cells": (answers_in_cells_of_their_own(), ALL_RIGHT),
     "lines, late markers": (windows_lines_late_markers(), ALL_RIGHT),
     "more helpers": (helpers_of_other_kinds(), ALL_RIGHT),
-    "no trace, deep, stopped": (submission(a1=NO_TRACE_DEEP, a2=STOPS_PARENT), "RxR"),
+    "no trace, deep, stopped": (submission(a1=NO_TRACE_DEEP, a2=STOPS_PARENT), ALL_RIGHT),
     "shadows, syntax": (submission(a1=SHADOWS, a3="def bytes_used(:"), "RRx"),
     "stale": (stale_outputs(), "xxx"),
     "not its cell": (an_answer_as_check(), "xxx"),
@@ -350,6 +351,12 @@ CASES: dict[str, tuple[dict, str]] = {
         "ooo",
     ),
 }
+# What is said where answers run as the grader's user, in its sight: then they can end or stop it.
+AS_YOU = {
+    "no trace, deep, stopped": "RxR",
+    "ends the kernel, the grader": "xRx",
+}
+
 UNREADABLE = {
     "=HYPERLINK(1).ipynb": b"no json",
     "a list.ipynb": b"[]",
@@ -370,17 +377,36 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory) -> dict:
+def graded(tmp_path_factory, one_starter) -> dict:
     """What the command says, prints, writes and leaves behind."""
-    folder = tmp_path_factory.mktemp("grading Übung")
+    return grade_cases(tmp_path_factory.mktemp("grading Übung"), CASES, UNREADABLE)
+
+
+@pytest.fixture(scope="module")
+def graded_as_you(tmp_path_factory) -> dict:
+    """The same of some submissions, in processes of the grader's own user."""
+    cases = {name: CASES[name] for name in AS_YOU}
+    return grade_cases(tmp_path_factory.mktemp("as you"), cases, {}, "--isolation", "process")
+
+
+@pytest.fixture(scope="module")
+def graded_plainly(tmp_path_factory) -> dict:
+    """One submission in a new process that loads everything itself."""
+    cases = {"honest": CASES["honest"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("coursekit.grading.command.choose", lambda wanted: Plain())
+        return grade_cases(tmp_path_factory.mktemp("plain"), cases, {})
+
+
+def grade_cases(folder: Path, cases: dict, unreadable: dict, *options: str) -> dict:
     root = write_course(folder / "course")
     handed_in = folder / "handed in"
     handed_in.mkdir()
-    for name, (content, _) in CASES.items():
+    for name, (content, _) in cases.items():
         bom = "\ufeff" if name == "markers only" else ""
         text = bom + json.dumps(content)
         (handed_in / f"{name}.ipynb").write_text(text, encoding="utf-8", newline="\n")
-    for name, content in UNREADABLE.items():
+    for name, content in unreadable.items():
         (handed_in / name).write_bytes(content)
     before = digests(folder)
     out = folder / "grades"
@@ -390,7 +416,7 @@ def graded(tmp_path_factory) -> dict:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSE_SECRET", "1")
         patch.setattr("tempfile.tempdir", str(temporary))
-        status = main([str(handed_in), "--out", str(out)], root=root, limits=limits)
+        status = main([str(handed_in), "--out", str(out), *options], root=root, limits=limits)
     after = digests(folder)
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     found = {
@@ -406,14 +432,31 @@ def graded(tmp_path_factory) -> dict:
     }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_honest_work_keeps_its_points_and_tampering_gains_none(graded, name):
+def said_of(graded: dict, name: str) -> str:
     found = graded["by file"][f"{name}.ipynb"]
-    said = "".join(LETTERS[one["outcome"]] for one in found["verdicts"])
-    assert said == CASES[name][1], found
+    return "".join(LETTERS[one["outcome"]] for one in found["verdicts"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_honest_work_keeps_its_points_and_tampering_gains_none(graded, starter, name):
+    found = graded["by file"][f"{name}.ipynb"]
+    said = said_of(graded, name)
+    wanted = CASES[name][1]
+    assert said == (AS_YOU.get(name, wanted) if starter.isolation == "process" else wanted), found
     weights = {"R": 1, "x": 0, "o": 0}
     points = [weights[letter] * one[4] for letter, one in zip(said, STORAGE.values(), strict=True)]
     assert found["points"] == sum(points)
+
+
+@pytest.mark.parametrize("name", AS_YOU)
+def test_the_same_holds_for_answers_that_run_as_the_grader_s_user(graded_as_you, name):
+    assert said_of(graded_as_you, name) == AS_YOU[name]
+
+
+def test_a_new_process_finds_what_a_copy_of_a_warm_one_finds(graded, graded_plainly):
+    one, two = (found["by file"]["honest.ipynb"] for found in (graded, graded_plainly))
+    assert one["verdicts"] == two["verdicts"]
+    assert said_of(graded_plainly, "honest") == ALL_RIGHT
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
@@ -454,18 +497,27 @@ def reasons(graded: dict, name: str) -> list[str]:
         ("stubborn", 0, "it took longer than 6 s"),
         ("talks without end", 0, "it showed more than 5 MB"),
         ("ends the kernel, the grader", 0, "it ended the kernel"),
-        ("ends the kernel, the grader", 2, "it ended the grader's process"),
         ("memory, disk", 1, "the answer cell raised OSError"),
         ("shadows, syntax", 2, "the answer cell raised SyntaxError"),
         ("not its cell", 1, "the answer cell raised StdinNotImplementedError"),
         ("memory, disk", 0, "it raised MemoryError"),
-        ("no trace, deep, stopped", 1, "it kept the grader's process from going on"),
         ("stale", 0, "the check saw something else"),
         ("stale", 2, "what the check saw cannot be judged"),
     ],
 )
 def test_a_learner_is_told_why(graded, name, index, why):
     assert reasons(graded, name)[index].startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "why"),
+    [
+        ("ends the kernel, the grader", 2, "it ended the grader's process"),
+        ("no trace, deep, stopped", 1, "it kept the grader's process from going on"),
+    ],
+)
+def test_who_ends_or_stops_the_grader_is_told_so(graded_as_you, name, index, why):
+    assert reasons(graded_as_you, name)[index].startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -491,9 +543,9 @@ def test_a_memory_error_is_seen_and_not_the_end_of_the_machine(graded):
 
 def test_a_file_name_is_no_formula_in_a_spreadsheet(graded):
     rows = list(csv.reader(graded["csv"].splitlines()))
-    assert rows[0] == ["file", "exercise", "points", "max", "note"]
-    assert ["'=HYPERLINK(1).ipynb", "", "", ""] in [row[:4] for row in rows]
-    assert ["honest.ipynb", "1.3", "3", "3", "right"] in rows
+    assert rows[0][:4] == ["learner", "chapter", "exercise", "points"]
+    assert ["'=HYPERLINK", "", "", "", "", "not graded"] in [row[:6] for row in rows]
+    assert ["honest", "01_storage", "1.3", "3", "3", "right", "", "honest.ipynb"] in rows
 
 
 def test_a_page_shows_what_a_learner_wrote_as_text(graded):

@@ -60,15 +60,42 @@ def parser() -> argparse.ArgumentParser:
     reset.add_argument("--yes", action="store_true", help="do not ask")
 
     grade = commands.add_parser("grade", help="grade notebooks with exercises")
-    grade.add_argument("paths", nargs="+", metavar="PATH", help="notebooks, or folders of them")
-    grade.add_argument("--out", default="grades", metavar="DIR", help="where the results go")
     grade.add_argument(
-        "--jobs", type=int, default=0, metavar="N", help="how many at once; one for each processor"
+        "paths",
+        nargs="*",
+        default=["exercises"],
+        metavar="PATH",
+        help="notebooks, folders or zip files of them; without any, your own exercises",
+    )
+    grade.add_argument("--out", default="grades", metavar="DIR", help="where the results go")
+    grade.add_argument("--jobs", type=int, default=0, metavar="N", help="how many at once")
+    grade.add_argument(
+        "--attempts",
+        choices=("newest", "best"),
+        default="newest",
+        help="which of a learner's notebooks for a chapter counts",
+    )
+    grade.add_argument("--again", action="store_true", help="grade anew what was graded before")
+    grade.add_argument("--watch", action="store_true", help="grade whenever a notebook is saved")
+    grade.add_argument(
+        "--isolation",
+        choices=("namespace", "user", "process"),
+        default="",
+        help="how answers are kept apart from this machine; without, as well as it allows",
+    )
+    grade.add_argument(
+        "--engine",
+        default="local",
+        metavar="local|dask://HOST:PORT",
+        help="where submissions are graded",
     )
 
     handout = commands.add_parser("handout", help="write the course without answers")
     handout.add_argument("folder", metavar="DIR", help="a new folder")
     handout.add_argument("--zip", action="store_true", help="write it as a zip file as well")
+    handout.add_argument(
+        "--through", type=int, metavar="N", help="without the chapters after this one"
+    )
 
     test = commands.add_parser("test", help="run every check of the course")
     test.add_argument("--slow", action="store_true", help="run the exhaustive tests as well")
@@ -150,12 +177,19 @@ def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
         # The last one counts: the file is named from the folder where the author is.
         kept += ["--from", str(Path(args.edited).resolve())]
     if args.command == "grade":
-        paths = [str(Path(path).resolve()) for path in args.paths]
+        # Without a path, it is the course's own folder, whichever folder this is called from.
+        named = args.paths != ["exercises"] or "exercises" in argv
+        paths = [str(Path(path).resolve()) for path in args.paths] if named else []
         out = str(Path(args.out).resolve()) if args.out else ""
-        return ["grade", *paths, "--out", out, "--jobs", str(args.jobs)]
+        words = ["grade", *paths, "--out", out, "--jobs", str(args.jobs)]
+        words += ["--attempts", args.attempts, "--engine", args.engine]
+        words += ["--isolation", args.isolation] if args.isolation else []
+        flags = {"--again": args.again, "--watch": args.watch}
+        return [*words, *(flag for flag, given in flags.items() if given)]
     if args.command == "handout":
-        zipped = ["--zip"] if args.zip else []
-        return ["handout", str(Path(args.folder).resolve()), *zipped]
+        words = ["handout", str(Path(args.folder).resolve())]
+        words += ["--zip"] if args.zip else []
+        return words + (["--through", str(args.through)] if args.through is not None else [])
     return kept
 
 

@@ -21,8 +21,9 @@ class Exercise:
     """One exercise: what the build noted of it, and its answer cell's id.
 
     `noted` is its entry in the chapter's file with the chapter's salt; `judge` names a function
-    "module.function", or is ""; `by_hand` says that its check observes which libraries an answer
-    names; `problem` says why the pristine files do not allow grading it.
+    "module.function", or is ""; `check` is the source of its check, and `wanted` what that sees of
+    the course's own answer; `by_hand` says that it observes which libraries an answer names;
+    `problem` says why the pristine files do not allow grading it.
     """
 
     id: str
@@ -32,6 +33,8 @@ class Exercise:
     stub: str
     cell_id: str
     noted: dict[str, Any]
+    check: str = ""
+    wanted: object = None
     by_hand: bool = False
     problem: str = ""
 
@@ -72,6 +75,11 @@ def observations(outputs: list[NotebookNode]) -> list[object]:
     return [data[OBSERVATION] for data in datas if isinstance(data, dict) and OBSERVATION in data]
 
 
+def seen_in(observation: object) -> object:
+    """What an observation says was seen; None where it is none."""
+    return observation.get("seen") if isinstance(observation, dict) else None
+
+
 def _read_chapter(root: Path, path: Path) -> Chapter:
     notebook = read_notebook(path, name=f"solutions/{path.name}")
     notes = root / "exercises" / ".course" / f"{path.stem.partition('_')[0]}.json"
@@ -109,14 +117,11 @@ def _exercise(name: str, noted: dict, answer: NotebookNode, check: NotebookNode 
         stub=noted["stub"],
         cell_id=answer.id,
         noted=noted,
-        by_hand=any("uses" in seen for seen in map(_seen, shown)),
+        check=check.source if check else "",
+        wanted=seen_in(shown[0]) if shown else None,
+        by_hand=any("uses" in seen for seen in map(seen_in, shown) if isinstance(seen, dict)),
         problem=problem,
     )
-
-
-def _seen(observation: object) -> dict[str, Any]:
-    seen = observation.get("seen") if isinstance(observation, dict) else None
-    return seen if isinstance(seen, dict) else {}
 
 
 def _meaning(source: str) -> str:

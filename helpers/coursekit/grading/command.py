@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-import os
+import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from threading import Lock, current_thread, main_thread
+from threading import current_thread, main_thread
 from typing import TextIO
 
 from ..environment import ROOT
 from ..errors import CourseError
 from ..launcher import parser
-from .chapters import Chapter, read_chapters
-from .grade import calibrate, grade
+from .cluster import SCHEME, Cluster
+from .collect import Submission, collect
+from .counting import BEST, best_of_each, in_order, newest_of_each
+from .engines import Engine, Local
+from .grader import Grader, fingerprint
+from .isolation import ALL
+from .journal import Journal
 from .limits import Limits, lacking
-from .report import folder_for, table, write_reports
+from .on_save import watch
+from .printed import line, table
+from .report import folder_for, write_reports
+from .starters import choose
 from .verdicts import Graded
+
+# Of so many submissions each exercise is told; of more, a line for each.
+MOST_IN_FULL = 3
 
 
 def main(argv: Sequence[str], *, root: Path = ROOT, limits: Limits | None = None) -> int:
     """Grade, print and write. Returns 0 where every exercise that can be graded is right."""
     args = parser().parse_args(["grade", *argv])
-    graded = []
     try:
         if args.jobs < 0:
             raise CourseError(
                 f"Grading with {args.jobs} jobs was asked for. Fewer than none cannot run. Give 1 "
                 "or more, or leave --jobs out."
             )
-        out = folder_for(args.out)
-        paths = find([Path(path) for path in args.paths])
-        for one in grade_all(paths, root=root, limits=limits or Limits(), jobs=args.jobs):
-            say(table([one]))
-            graded.append(one)
-        write_reports(graded, out)
+        with interruptible():
+            return _carry_out(args, root=root, limits=limits or Limits())
     except CourseError as problem:
         say(str(problem), to=sys.stderr)
-        return 1
-    if lacking():
-        say(f"This system cannot limit: {', '.join(lacking())}.")
-    say(f"Results: {out / 'grades.csv'}")
-    return int(not all(one.all_right for one in graded))
+    except OSError as problem:
+        say(
+            f"Grading was asked for. The system refused something ({problem}). What was graded is "
+            "kept: mend that and repeat the same command, which goes on from there.",
+            to=sys.stderr,
+        )
+    return 1
 
 
 def say(text: str, *, to: TextIO | None = None) -> None:
@@ -53,34 +61,6 @@ def say(text: str, *, to: TextIO | None = None) -> None:
     stream = to or sys.stdout
     encoding = stream.encoding or "utf-8"
     print(text.encode(encoding, errors="replace").decode(encoding), file=stream, flush=True)
-
-
-def grade_all(
-    paths: Sequence[Path], *, root: Path, limits: Limits, jobs: int = 0
-) -> Iterator[Graded]:
-    """Grade submissions, several at once, and give the results in the order of the paths.
-
-    Each chapter's own solutions run first, once. What goes wrong with one submission is said of it,
-    and the others go on. Whatever ends this ends every process that was started.
-    """
-    chapters = read_chapters(root)
-    problems_of = _once_each(partial(calibrate, limits=limits), chapters)
-
-    def grade_one(path: Path, name: str) -> Graded:
-        try:
-            return grade(path, name=name, chapters=chapters, problems_of=problems_of, limits=limits)
-        except Exception as error:
-            return Graded(
-                name, problem=f"it made the grader fail ({type(error).__name__}: {error})"
-            )
-
-    with interruptible(), ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        try:
-            yield from pool.map(grade_one, paths, names_of(paths))
-        except BaseException:
-            limits.stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 @contextmanager
@@ -96,62 +76,75 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def find(paths: Sequence[Path]) -> list[Path]:
-    """The notebooks among `paths` and in the folders among them, hidden folders aside, once each.
-
-    Raises CourseError where a path leads nowhere, or there is no notebook.
-    """
-    found: dict[Path, Path] = {}
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if one.suffix.lower() == ".ipynb")
-            hidden = [
-                any(part.startswith(".") for part in p.relative_to(path).parts) for p in inside
-            ]
-            new = [p for p, hides in zip(inside, hidden, strict=True) if not hides | p.is_dir()]
-        elif path.exists():
-            new = [path]
-        else:
+def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
+    """Grade what the arguments name, with a starter that is closed however this ends."""
+    paths = [Path(path) for path in args.paths]
+    out = None if args.watch else folder_for(args.out)
+    starter = choose(args.isolation)
+    try:
+        grader = Grader(root, limits=limits, starter=starter)
+        find = partial(collect, paths, chapters=[one.name for one in grader.chapters])
+        if out is None:
+            return watch(find, grader, say=say)
+        submissions = find()
+        say(f"Isolation: {starter.isolation}. {ALL[starter.isolation].holds}")
+        if lacking():
+            say(f"This system cannot limit: {', '.join(lacking())}.")
+        how = fingerprint(root)
+        if args.engine.startswith(SCHEME):
+            engine = Cluster(args.engine, limits=limits, isolation=starter.isolation, how=how)
+        elif args.engine != "local":
             raise CourseError(
-                f"Asked to grade {path}. There is no such file or folder. Check the name: a path "
-                "counts from the folder you are in."
+                f"Asked to grade with the engine {args.engine!r}. There is no such one. Name a "
+                f"scheduler, such as {SCHEME}localhost:8786, or leave --engine out."
             )
-        for one in new:
-            found.setdefault(_place(one), one.absolute())
-    if not found:
-        raise CourseError(
-            f"Asked to grade {', '.join(map(str, paths))}. There is no notebook in it. Name a file "
-            "that ends with .ipynb, or a folder that holds some."
+        else:
+            engine = Local(grader, limits=limits, jobs=args.jobs)
+        journal = Journal(out, f"{how} {limits.cell} {limits.notebook}")
+        if args.again:
+            journal.forget()
+        if args.attempts == BEST:
+            graded = best_of_each(list(_all(submissions, engine, journal).values()))
+        else:
+            notes = newest_of_each(submissions, grader.chapters)
+            graded = [
+                replace(found, notes=(*filter(None, [notes[one]]), *found.notes))
+                for one, found in _all(list(notes), engine, journal).items()
+            ]
+    finally:
+        starter.close()
+    return _report(in_order(graded), out)
+
+
+def _all(
+    submissions: Sequence[Submission], engine: Engine, journal: Journal
+) -> dict[Submission, Graded]:
+    """Every submission with its result: what the journal has of it, and the others graded now."""
+    done = {one: found for one in submissions if (found := journal.find(one))}
+    if done:
+        say(
+            f"{len(done)} of {len(submissions)} were graded before, and nothing has changed in "
+            "them; --again grades them anew."
         )
-    return list(found.values())
-
-
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """How reports call the submissions: by their paths below the folder that holds them all."""
+    left = [one for one in submissions if one not in done]
     try:
-        common = os.path.commonpath([path.parent for path in paths])
-    except ValueError:  # on two drives
-        return [path.as_posix() for path in paths]
-    return [path.relative_to(common).as_posix() for path in paths]
+        for one, graded in engine.grade(left):
+            done[one] = graded
+            journal.add(one, graded)
+            say(f"[{len(done)}/{len(submissions)}] {line(graded)}")
+    except KeyboardInterrupt:
+        say(
+            f"Stopped after {len(done)} of {len(submissions)}. Repeat the same command: it goes on "
+            "where it stopped."
+        )
+        raise
+    return done
 
 
-def _once_each(
-    find_problems: Callable[[Chapter], dict[str, str]], chapters: Sequence[Chapter]
-) -> Callable[[Chapter], dict[str, str]]:
-    """The same function, carried out once for each chapter, by whoever asks first."""
-    locks = {chapter.name: Lock() for chapter in chapters}
-    found = cache(find_problems)
-
-    def problems_of(chapter: Chapter) -> dict[str, str]:
-        with locks[chapter.name]:
-            return found(chapter)
-
-    return problems_of
-
-
-def _place(path: Path) -> Path:
-    """Where a file is, whatever path leads to it."""
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):  # a link that leads to itself
-        return path.absolute()
+def _report(graded: Sequence[Graded], out: Path) -> int:
+    """Write the reports, and print what somebody wants to know at once."""
+    if len(graded) <= MOST_IN_FULL:
+        say(table(graded))
+    write_reports(graded, out)
+    say(f"Results: {out / 'class.html'}, with a page for each learner, and {out / 'grades.csv'}.")
+    return int(not all(one.all_right for one in graded))

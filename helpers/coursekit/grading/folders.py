@@ -19,17 +19,25 @@ from py_compile import PycInvalidationMode
 PACKAGES = ("coursekit", "insidetorch")
 
 
+EMPTY = ("work", "home", "shared", "box")
+
+
 @contextmanager
 def throw_away_folder() -> Iterator[Path]:
-    """A folder with `helpers`, our packages, and `work` and `home`, which are empty."""
+    """A folder as `prepare` makes it, which is removed in the end."""
     folder = Path(tempfile.mkdtemp(prefix="grade-"))
     try:
-        shutil.copytree(_packages(), folder / "helpers")
-        (folder / "work").mkdir()
-        (folder / "home").mkdir()
+        prepare(folder)
         yield folder
     finally:
         remove(folder)
+
+
+def prepare(folder: Path) -> None:
+    """Make the folders of a run: `work` and `home` are an answer's; in `shared` lie the kernel's
+    sockets, and on `box` its file system is put together, if it gets one of its own."""
+    for name in EMPTY:
+        (folder / name).mkdir()
 
 
 def remove(folder: Path) -> None:
@@ -56,7 +64,7 @@ def remove(folder: Path) -> None:
 
 
 @cache
-def _packages() -> Path:
+def packages() -> Path:
     """One compiled copy of our packages, for all runs of this process."""
     folder = Path(tempfile.mkdtemp(prefix="grade-packages-"))
     atexit.register(remove, folder)
@@ -66,6 +74,8 @@ def _packages() -> Path:
         shutil.copytree(source, folder / name, ignore=ignored)
     # A run writes no compiled code, and the copies of these files are not newer than it.
     compile_dir(folder, quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+    # Another user's answer may read it, too.
+    folder.chmod(0o755)
     return folder
 
 

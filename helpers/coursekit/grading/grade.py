@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import replace
 
-from insidetorch.learn.course_data import verdict
-from insidetorch.learn.judges import probe_then_repair, words_of_probe
+from nbformat import NotebookNode
 
 from .answers import find_answers
-from .chapters import Chapter, Exercise, grade_id
+from .chapters import Chapter, Exercise, grade_id, seen_in
+from .difference import first_difference
+from .earlier import Earlier
 from .graft import solutions_of
 from .helper_cells import find_helpers
-from .limits import Limits
+from .mistakes import OTHER, mistake, observation_of, uses
 from .names import names_of
 from .plain_python import borrowed
 from .run import CannotRun
 from .sitting import Sitting
-from .submissions import Unreadable, chapter_of, read_cells
-from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Check, Graded, Verdict
+from .submissions import Unreadable, cells_of, chapter_of
+from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, RIGHT, Check, Graded, Run, Verdict
 
-OTHER = "the check saw something else than what is asked for"
+RunNotebook = Callable[[NotebookNode], Run]
 
 
-def calibrate(chapter: Chapter, *, limits: Limits) -> dict[str, str]:
+def calibrate(chapter: Chapter, *, run_notebook: RunNotebook) -> dict[str, str]:
     """Grade the course's own solutions: why exercises cannot be graded here, by exercise."""
     sound = [name for name, one in chapter.exercises.items() if not one.problem]
     found = {name: one.problem for name, one in chapter.exercises.items() if one.problem}
     if sound:
         try:
-            checks = Sitting(chapter, solutions_of(chapter), [], limits).run_what_can(sound)
+            sitting = Sitting(chapter, solutions_of(chapter), [], run_notebook)
+            checks = sitting.run_what_can(sound)
         except CannotRun as problem:
             return found | dict.fromkeys(sound, f"no notebook runs on this machine: {problem}")
         for name in sound:
@@ -43,22 +43,26 @@ def calibrate(chapter: Chapter, *, limits: Limits) -> dict[str, str]:
 
 
 def grade(
-    path: Path,
+    notebook: bytes,
     *,
-    name: str,
+    file: str,
+    learner: str = "",
     chapters: Sequence[Chapter],
     problems_of: Callable[[Chapter], dict[str, str]],
-    limits: Limits,
+    run_notebook: RunNotebook,
+    earlier: Earlier | None = None,
 ) -> Graded:
-    """Grade one submission, which is only read.
+    """Grade one submission.
 
-    `name` is how reports call it; `problems_of` gives what `calibrate` finds in a chapter.
+    Args: `file` and `learner`, how reports call it and whoever handed it in; `problems_of`, what
+    `calibrate` finds in a chapter; `run_notebook` runs a grafted notebook, or raises CannotRun;
+    `earlier`, what was found before of the same learner's answers: only what has changed is run.
     """
     try:
-        cells = read_cells(path)
-        chapter = chapter_of(path, cells, chapters)
+        cells = cells_of(notebook)
+        chapter = chapter_of(file, cells, chapters)
     except Unreadable as problem:
-        return Graded(name, problem=str(problem))
+        return Graded(file, problem=str(problem), learner=learner)
     answers = find_answers(cells, chapter)
     problems = problems_of(chapter)
     attempted = [
@@ -67,17 +71,22 @@ def grade(
         if exercise.id not in problems
         and not exercise.untouched("\n".join(answers.sources.get(exercise.id, [])))
     ]
-    helpers = [one for one in find_helpers(answers, chapter) if one.needed_by & set(attempted)]
-    sitting = Sitting(chapter, answers.sources, helpers, limits)
+    helpers = find_helpers(answers, chapter)
+    known = earlier.of(answers, helpers) if earlier else {}
+    wanted = [name for name in attempted if name not in known]
+    needed = [one for one in helpers if one.needed_by & set(wanted)]
+    sitting = Sitting(chapter, answers.sources, needed, run_notebook)
     try:
-        checks, notes = _run_all(sitting, attempted)
+        checks, notes = _run_all(sitting, wanted)
     except CannotRun as problem:
-        return Graded(name, chapter.name, problem=f"it cannot be run on this machine: {problem}")
+        why = f"it cannot be run on this machine: {problem}"
+        return Graded(file, chapter.name, problem=why, learner=learner, passing=True)
     checks = {
         name: _by_hand(chapter.exercises[name], check, sitting) for name, check in checks.items()
     }
     verdicts = [
-        _verdict(
+        known.get(exercise.id)
+        or _verdict(
             exercise,
             problem=problems.get(exercise.id, ""),
             check=checks.get(exercise.id),
@@ -85,7 +94,9 @@ def grade(
         )
         for exercise in chapter.exercises.values()
     ]
-    return Graded(name, chapter.name, tuple(verdicts), tuple(answers.notes + notes))
+    if earlier:
+        earlier.keep(answers, helpers, verdicts)
+    return Graded(file, chapter.name, tuple(verdicts), tuple(answers.notes + notes), "", learner)
 
 
 def _run_all(sitting: Sitting, attempted: list[str]) -> tuple[dict[str, Check], list[str]]:
@@ -123,58 +134,28 @@ def _by_hand(exercise: Exercise, check: Check, sitting: Sitting) -> Check:
     )
     if not used:
         return check
-    return Check(False, _uses(used), check.seen)
-
-
-def _uses(names: Sequence[str]) -> str:
-    named = " and ".join(map(str, names))
-    return f"the answer uses {named}; this exercise asks for the rule in plain Python"
+    return Check(False, uses(used), check.seen)
 
 
 def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: str) -> Verdict:
+    found = Verdict(exercise.id, exercise.title, NOT_ATTEMPTED, exercise.points, answer=answer)
     if problem:
-        outcome, why = NOT_GRADABLE, problem
-    elif check is None:
-        outcome, why = NOT_ATTEMPTED, ""
-    elif check.right:
-        outcome, why = RIGHT, ""
-    else:
-        outcome, why = mistake(exercise, check)
-    seen = check.seen if check else ""
-    return Verdict(exercise.id, exercise.title, outcome, exercise.points, why, seen, answer)
-
-
-def _first_error(seen: object) -> str:
-    """The name of the first exception among what was seen; "" where there is none."""
-    if isinstance(seen, dict):
-        return str(seen.get("error") or "") or _first_error(seen.get("results"))
-    results = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
-    return next(filter(None, map(_first_error, results)), "")
-
-
-def _of_probe(seen: object) -> str:
-    """What to tell of a probe by what it did on each version; "" of a good one."""
-    did = seen[0] if isinstance(seen, list) and seen else None
-    if not isinstance(did, dict) or not all(isinstance(word, str) for word in did.values()):
-        return ""
-    return words_of_probe(did, {})
-
-
-def mistake(exercise: Exercise, check: Check) -> tuple[str, str]:
-    """What the course knows of a wrong observation, else what the run said of it."""
-    observation = {}
-    # What is too long to be told is cut off, and no known mistake.
-    with suppress(ValueError):
-        observation = json.loads(check.seen)
-    known = verdict(exercise.noted, observation) if "salt" in exercise.noted else None
-    if known and known["is"] == "stub":
-        # Here the source is another one, or it would not have run.
-        if exercise.noted.get("kind") == "repair":
-            return NOT_YET, "it does just what the given code does"
-        return NOT_ATTEMPTED, ""
-    seen = observation.get("seen") if isinstance(observation, dict) else None
-    raised = f"it raised {error}" if (error := _first_error(seen)) else ""
-    named = seen.get("uses") if isinstance(seen, dict) else None
-    uses = _uses(named) if named and isinstance(named, list) else ""
-    probe = _of_probe(seen) if exercise.judge.endswith(probe_then_repair.__name__) else ""
-    return NOT_YET, (known and known["tell"]) or check.why or raised or uses or probe or OTHER
+        return replace(found, outcome=NOT_GRADABLE, why=problem)
+    if check and check.right:
+        return replace(found, outcome=RIGHT, seen=check.seen)
+    hints = tuple(exercise.noted.get("hints") or ())
+    if check is None:
+        return replace(found, hints=hints)
+    outcome, why, known = mistake(exercise, check)
+    differs = first_difference(exercise, seen_in(observation_of(check)))
+    return replace(
+        found,
+        outcome=outcome,
+        why=why,
+        known=known,
+        seen=check.seen,
+        given=differs.given,
+        got=differs.seen if check.seen else "",
+        expected=differs.expected if check.seen else "",
+        hints=hints,
+    )

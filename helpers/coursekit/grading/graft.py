@@ -37,7 +37,7 @@ def graft(
         name = grade_id(cell, kind="solution")
         if not name:
             imports += imports_of(cell.source)
-            cells.append(_pristine(cell, chapter, imports))
+            cells.append(_pristine(cell, chapter, imports, units))
             continue
         if name not in units:
             cells.append(_cell(chapter.exercises[name].stub, unit=""))
@@ -63,11 +63,16 @@ def _cell(source: str, *, unit: str) -> NotebookNode:
     return v4.new_code_cell(source, metadata={NOTE: {"unit": unit, "check": False}})
 
 
-def _pristine(cell: NotebookNode, chapter: Chapter, imports: Sequence[ast.stmt]) -> NotebookNode:
+def _pristine(
+    cell: NotebookNode, chapter: Chapter, imports: Sequence[ast.stmt], units: Collection[str]
+) -> NotebookNode:
     name = grade_id(cell, kind="grade").removesuffix("-check")
     exercise = chapter.exercises.get(name)
     if exercise is None or exercise.problem:
         return _cell(cell.source, unit="")
+    if name not in units:
+        # Nobody asks what a stub does, but what its check imports may be used below.
+        return _cell("\n".join(map(ast.unparse, imports_of(cell.source))), unit="")
     [observation] = observations(cell.outputs)
     shown = v4.new_output("display_data", data={OBSERVATION: nbformat.from_dict(observation)})
     note = {"unit": name, "check": True, "judge": exercise.judge}

@@ -8,6 +8,7 @@ from threading import Event
 
 MEMORY = 6 << 30
 FILE_SIZE = 64 << 20
+MOST_PROCESSES = 256
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,15 @@ class Limits:
     stop: Event = field(default_factory=Event, compare=False)
 
 
-def limit_resources() -> None:
-    """Limit the memory and the file size of this process and of all that it starts."""
-    for limit, most in _resources().values():
+def limit_resources(*, processes: bool = False) -> None:
+    """Limit the memory and the file size of this process and of all that it starts.
+
+    `processes` limits their number as well: where the user has no other ones.
+    """
+    limits = _resources()
+    if not processes:
+        limits.pop("processes", None)
+    for limit, most in limits.values():
         import resource
 
         _, hard = resource.getrlimit(limit)
@@ -44,4 +51,5 @@ def _resources() -> dict[str, tuple[int, int]]:
         # Elsewhere it does not count memory that is mapped. And not RLIMIT_AS: a CUDA build
         # reserves far more addresses than it uses.
         found["memory"] = (resource.RLIMIT_DATA, MEMORY)
+        found["processes"] = (resource.RLIMIT_NPROC, MOST_PROCESSES)
     return found

@@ -1,14 +1,18 @@
-"""What does a learner read of a graded submission? One HTML page that needs nothing else."""
+"""What does a learner read of what was handed in? One HTML page that needs nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+
+from insidetorch.learn.prose import inline
 
 from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
 
 MOST_SHOWN = 3000
 # Told by the mark and the word as well as by the colour.
 MARKS = {RIGHT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "○", NOT_GRADABLE: "–"}
+COLOURS = {RIGHT: "right", NOT_YET: "wrong"}
 CSS = """
 :root{color-scheme:light dark;--text:#212121;--ground:#fff;--soft:#f3f3f3;--line:#8a8a8a;
 --right:#00674a;--wrong:#a33f00}
@@ -16,54 +20,93 @@ CSS = """
 --line:#8a8a8a;--right:#5fd3ac;--wrong:#ffa566}}
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;
 color:var(--text);background:var(--ground)}
+a{color:inherit}
 section{border-top:1px solid var(--line);margin-top:1.5rem}
-h1,h2{line-height:1.25;overflow-wrap:anywhere}h2{font-size:1.15rem}
+h1,h2,h3{line-height:1.25;overflow-wrap:anywhere}h2{font-size:1.3rem}h3{font-size:1.1rem}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;font-size:.9rem}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}
+dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%}
+th,td{text-align:left;vertical-align:top;padding:.35rem .8rem .35rem 0;
+border-bottom:1px solid var(--line)}
+td.number,th.number{text-align:right}
+.scroll{overflow-x:auto}
 .right{color:var(--right)}.wrong{color:var(--wrong)}
 """.strip()
 
 
-def page(graded: Graded) -> str:
-    """The page of one submission. Whatever comes from the learner stands there as text."""
-    title = _text(graded.file)
-    if graded.problem:
-        body = f"<p>This file could not be graded: {_text(graded.problem)}.</p>"
-    else:
-        notes = "".join(f"<li>{_text(note)}</li>" for note in graded.notes)
-        body = (
-            f"<p>Chapter {_text(graded.chapter)}: {graded.points:g} of {graded.max:g} points.</p>"
-        )
-        body += f"<ul>{notes}</ul>" if notes else ""
-        body += "".join(map(_section, graded.verdicts))
+def document(title: str, body: str) -> str:
+    """A whole page. `title` is a text, `body` is HTML."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n'
-        f"<title>{title}</title>\n<style>\n{CSS}\n</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
+        f"<title>{text(title)}</title>\n<style>\n{CSS}\n</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{text(title)}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
 
 
-def _section(verdict: Verdict) -> str:
-    kind = {RIGHT: "right", NOT_YET: "wrong"}.get(verdict.outcome, "")
+def text(words: str) -> str:
+    """A text as HTML. Control characters are not allowed there, nor can they be seen."""
+    return escape(printable(words))
+
+
+def printable(words: str) -> str:
+    """A text with a sign in place of each character that cannot be seen."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in words)
+
+
+def learner_page(learner: str, graded: Sequence[Graded]) -> str:
+    """The page of one learner. Whatever comes from the learner stands there as text."""
+    points, most = sum(one.points for one in graded), sum(one.max for one in graded)
+    body = f"<p>{points:g} of {most:g} points.</p>\n"
+    return document(learner, body + "".join(map(_notebook, graded)))
+
+
+def _notebook(graded: Graded) -> str:
+    if graded.problem:
+        return (
+            f"<section>\n<h2>{text(graded.file)}</h2>\n"
+            f"<p>This could not be graded: {text(graded.problem)}.</p>\n</section>\n"
+        )
+    notes = "".join(f"<li>{text(note)}</li>" for note in (graded.file, *graded.notes))
+    return (
+        f"<section>\n<h2>Chapter {text(graded.chapter)}: {graded.points:g} of {graded.max:g} "
+        f"points</h2>\n<ul>{notes}</ul>\n{''.join(map(_exercise, graded.verdicts))}</section>\n"
+    )
+
+
+def _exercise(verdict: Verdict) -> str:
+    kind = COLOURS.get(verdict.outcome, "")
     points = "" if verdict.points is None else f", {verdict.points:g} of {verdict.max:g} points"
     parts = [
-        f"<h2>{_text(verdict.exercise)} {_text(verdict.title)}</h2>",
+        f'<h3 id="{text(verdict.exercise)}">{text(verdict.exercise)} {text(verdict.title)}</h3>',
         f'<p class="{kind}"><b>{MARKS[verdict.outcome]} {verdict.outcome}</b>{points}</p>',
     ]
     if verdict.why:
-        parts.append(f"<p>{_text(verdict.why)}</p>")
+        parts.append(f"<p>{inline(printable(verdict.why))}</p>")
+    if verdict.outcome == NOT_YET:
+        parts.append(_difference(verdict))
+    for number, hint in enumerate(verdict.hints, 1):
+        title = f"Hint {number} of {len(verdict.hints)}"
+        parts.append(f"<details><summary>{title}</summary><p>{inline(hint)}</p></details>")
     if verdict.seen and verdict.outcome == NOT_YET:
-        parts.append(_folded("What the check saw", verdict.seen))
+        parts.append(_folded("All that the check saw", verdict.seen))
     if verdict.answer:
         parts.append(_folded("The answer", verdict.answer))
-    return "<section>\n" + "\n".join(parts) + "\n</section>\n"
+    return "\n".join(filter(None, parts)) + "\n"
 
 
-def _folded(title: str, text: str) -> str:
-    shown = text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
-    return f'<details><summary>{title}</summary><pre tabindex="0">{_text(shown)}</pre></details>'
+def _difference(verdict: Verdict) -> str:
+    """The first case that differs: given, seen, expected."""
+    told = (
+        ("given", verdict.given),
+        ("your code", verdict.got),
+        ("expected", verdict.expected),
+    )
+    rows = [f"<dt>{name}</dt><dd><code>{text(said)}</code></dd>" for name, said in told if said]
+    return f"<dl>{''.join(rows)}</dl>" if rows else ""
 
 
-def _text(text: str) -> str:
-    # Control characters are not allowed in HTML, nor can they be seen.
-    return escape("".join(c if c.isprintable() or c in "\n\t" else "�" for c in text))
+def _folded(title: str, words: str) -> str:
+    shown = words if len(words) <= MOST_SHOWN else words[:MOST_SHOWN] + " …"
+    return f'<details><summary>{title}</summary><pre tabindex="0">{text(shown)}</pre></details>'

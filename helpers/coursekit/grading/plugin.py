@@ -16,6 +16,7 @@ import pytest
 from nbformat import NotebookNode, v4
 from nbval.plugin import IPyNbCell, NbCellError
 
+from . import forked_kernel
 from .chapters import OBSERVATION, observations
 from .graft import NOTE
 from .limits import limit_resources
@@ -34,6 +35,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     os.dup2(2, 1)
     limit_resources()
     adopt_orphans()
+    forked_kernel.use()
     return (yield)
 
 

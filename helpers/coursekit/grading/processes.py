@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 
 import psutil
@@ -35,6 +35,24 @@ def end_run(nbval: psutil.Process, token: str) -> None:
     """End every process that a run has started, nbval's last of all: it holds the orphans."""
     _end(lambda: [*(one for one in _with_token(token) if one != nbval), *_below(nbval)])
     _end(lambda: _with_token(token))
+
+
+def count_below(process: psutil.Process) -> int:
+    """How many processes are below this one?"""
+    return len(_below(process))
+
+
+def end_strays(parent: psutil.Process, kept: Collection[psutil.Process]) -> None:
+    """End the processes below `parent` that none of the `kept` ones holds any more."""
+
+    def strays() -> Iterator[psutil.Process]:
+        with suppress(psutil.Error):
+            for one in parent.children():
+                if one not in kept and _runs(one):
+                    yield one
+                    yield from _below(one)
+
+    _end(strays)
 
 
 def _end(find: Callable[[], Iterable[psutil.Process]]) -> None:

@@ -1,4 +1,4 @@
-"""Where do the results stand: a table to read, one for a spreadsheet, and one for a program?"""
+"""Where do the results stand: a table to read, some for a spreadsheet, one for a program, pages?"""
 
 from __future__ import annotations
 
@@ -7,34 +7,43 @@ import io
 import json
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import CourseError
-from .page import page
-from .verdicts import Graded, Verdict
+from .class_page import class_page
+from .journal import FILE as JOURNAL
+from .page import learner_page
+from .printed import plain
+from .verdicts import Graded
 
 RESULTS = "results.json"
+LEARNERS = "learners"
 SUFFIX = re.compile(r"\.ipynb$", re.IGNORECASE)
 LONGEST_NAME = 120
-HEADER = ("file", "exercise", "points", "max", "note")
+HEADER = ("learner", "chapter", "exercise", "points", "max", "outcome", "note", "file")
 
 
 def write_reports(graded: Sequence[Graded], out: Path) -> None:
-    """Write grades.csv, results.json and a page per submission into the folder `out`.
+    """Write the tables, results.json, class.html and a page for each learner into `out`.
 
     What an earlier run wrote is kept in a folder beside it. Raises CourseError where the folder
     holds something else.
     """
     refuse_other(out)
     keep_earlier(out)
-    out.mkdir(parents=True, exist_ok=True)
-    names = page_names([one.file for one in graded])
-    for one, name in zip(graded, names, strict=True):
-        _write(out / name, page(one))
+    (out / LEARNERS).mkdir(parents=True, exist_ok=True)
+    people = list(dict.fromkeys(one.learner for one in graded))
+    pages = dict(zip(people, page_names(people), strict=True))
+    addresses = {learner: f"{LEARNERS}/{name}" for learner, name in pages.items()}
+    for learner, address in addresses.items():
+        own = [one for one in graded if one.learner == learner]
+        _write(out / address, learner_page(learner, own))
+    _write(out / "class.html", class_page(graded, pages=addresses))
     _write(out / "grades.csv", csv_text(graded))
-    _write(out / RESULTS, json_text(graded, names))
+    _write(out / "totals.csv", totals_text(graded))
+    _write(out / RESULTS, json_text(graded, addresses))
 
 
 def folder_for(name: str) -> Path:
@@ -63,7 +72,7 @@ def folder_for(name: str) -> Path:
 
 def refuse_other(out: Path) -> None:
     """Raise CourseError where `out` is something else than a folder of results, or empty."""
-    if not out.exists() or (out.is_dir() and (_is_ours(out / RESULTS) or not any(out.iterdir()))):
+    if not out.exists() or (out.is_dir() and _is_ours(out)):
         return
     raise CourseError(
         f"Asked to write the grades into {out}. It holds something else, which would be mixed "
@@ -72,9 +81,9 @@ def refuse_other(out: Path) -> None:
 
 
 def keep_earlier(out: Path) -> None:
-    """Move the results of an earlier run out of the way, into the next free number beside it.
+    """Move the reports of an earlier run out of the way, into the next free number beside it.
 
-    The folder itself stays: somebody may work in it.
+    The folder itself stays, since somebody may work in it, and so does the journal, which goes on.
     """
     if not (out / RESULTS).is_file():
         return
@@ -83,62 +92,53 @@ def keep_earlier(out: Path) -> None:
         number += 1
     aside.mkdir()
     for one in list(out.iterdir()):
-        one.rename(aside / one.name)
-
-
-def table(graded: Sequence[Graded]) -> str:
-    """What is printed: each submission with its exercises, and why points are missing."""
-    lines = []
-    for one in graded:
-        if one.problem:
-            lines += [f"{plain(one.file)}: not graded, {plain(one.problem)}", ""]
-            continue
-        lines.append(f"{plain(one.file)}: {one.points:g} of {one.max:g} points")
-        for verdict in one.verdicts:
-            points = "  –" if verdict.points is None else f"{verdict.points:3g}"
-            why = f": {plain(verdict.why)}" if verdict.why else ""
-            lines.append(
-                f"  {verdict.exercise:<6}{points} of {verdict.max:g}  {verdict.outcome}{why}"
-            )
-        lines += [f"  note: {plain(note)}" for note in one.notes]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def plain(text: str, most: int = 160) -> str:
-    """One line without control characters: file names and errors come from the learner."""
-    line = "".join(c if c.isprintable() else " " for c in text)
-    return line if len(line) <= most else line[:most] + " …"
+        if one.name != JOURNAL:
+            one.rename(aside / one.name)
 
 
 def csv_text(graded: Sequence[Graded]) -> str:
-    """One line per exercise. What cannot be graded has no points, which is not 0."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(HEADER)
+    """A line for each exercise. What cannot be graded has no points, which is not 0."""
+    rows: list[Sequence[str]] = [HEADER]
     for one in graded:
+        who, file = _inert(one.learner), _inert(one.file)
         if one.problem:
-            writer.writerow([_inert(one.file), "", "", "", _inert(f"not graded: {one.problem}")])
+            rows.append([who, one.chapter, "", "", "", "not graded", _inert(one.problem), file])
         for verdict in one.verdicts:
             points = "" if verdict.points is None else f"{verdict.points:g}"
-            row = [_inert(one.file), verdict.exercise, points, f"{verdict.max:g}"]
-            writer.writerow([*row, _inert(_note(verdict))])
-    return stream.getvalue()
+            note = _inert(verdict.why)
+            where = [who, one.chapter, verdict.exercise, points, f"{verdict.max:g}"]
+            rows.append([*where, verdict.outcome, note, file])
+    return _csv(rows)
 
 
-def json_text(graded: Sequence[Graded], pages: Sequence[str]) -> str:
+def totals_text(graded: Sequence[Graded]) -> str:
+    """A line for each learner: the points of each chapter, blank where nothing was graded."""
+    chapters = sorted({one.chapter for one in graded if one.verdicts})
+    points: dict[str, dict[str, float]] = {one.learner: {} for one in graded}
+    for one in graded:
+        if one.verdicts:
+            own = points[one.learner]
+            own[one.chapter] = own.get(one.chapter, 0) + one.points
+    rows: list[Sequence[str]] = [("learner", *chapters, "total")]
+    for learner, own in points.items():
+        each = [f"{own[name]:g}" if name in own else "" for name in chapters]
+        rows.append([_inert(learner), *each, f"{sum(own.values()):g}"])
+    return _csv(rows)
+
+
+def json_text(graded: Sequence[Graded], pages: dict[str, str]) -> str:
     """Everything that is known, for a program."""
     submissions = [
         {
             **asdict(one),
             "points": one.points,
             "max": one.max,
-            "page": name,
+            "page": pages[one.learner],
             "verdicts": [{**asdict(each), "points": each.points} for each in one.verdicts],
         }
-        for one, name in zip(graded, pages, strict=True)
+        for one in graded
     ]
-    return json.dumps({"v": 1, "submissions": submissions}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps({"v": 2, "submissions": submissions}, indent=1, ensure_ascii=False) + "\n"
 
 
 def page_names(files: Sequence[str]) -> list[str]:
@@ -156,16 +156,22 @@ def page_names(files: Sequence[str]) -> list[str]:
     return names
 
 
-def _is_ours(results: Path) -> bool:
+def _is_ours(out: Path) -> bool:
+    """Does a folder hold what a run has written, or nothing?"""
+    names = {one.name for one in out.iterdir()}
+    if names <= {JOURNAL}:
+        return True
     try:
-        found = json.loads(results.read_text(encoding="utf-8"))
+        found = json.loads((out / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(found, dict) and "v" in found and "submissions" in found
 
 
-def _note(verdict: Verdict) -> str:
-    return f"{verdict.outcome}: {verdict.why}" if verdict.why else verdict.outcome
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
 
 
 def _inert(text: str) -> str:

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import site
-import subprocess
-import sys
-from pathlib import Path
 from secrets import token_hex
 from threading import Thread
 from time import monotonic
@@ -21,18 +17,15 @@ import nbformat
 import psutil
 from nbformat import NotebookNode
 
-from ..machine import kernel_environment
 from .folders import throw_away_folder
-from .limits import Limits
-from .processes import TOKEN, end_run
+from .limits import MOST_PROCESSES, Limits
+from .processes import count_below
+from .starters import Starter
 from .verdicts import Check, Run
 
-KEPT = [
-    *("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES"),
-    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "NUMBER_OF_PROCESSORS"),
-]
 MOST_TOLD = 8 << 20
-LOOK_EVERY = 0.1
+LOOK_EVERY = 0.02
+COUNT_EVERY = 1
 # A cell that has taken all its time is told within a moment, if anything can be told.
 SILENCE = 10
 # Two kernels that start at once can choose the same port; then one of them ends.
@@ -48,7 +41,7 @@ class CannotRun(Exception):
     """Why no cell of a notebook could be run on this machine."""
 
 
-def run_nbval(notebook: NotebookNode, *, limits: Limits) -> Run:
+def run_nbval(notebook: NotebookNode, *, limits: Limits, starter: Starter) -> Run:
     """Run a grafted notebook and return what is known of it, however it ended.
 
     Raises CannotRun where no cell ran: then the answers are not to blame.
@@ -56,7 +49,7 @@ def run_nbval(notebook: NotebookNode, *, limits: Limits) -> Run:
     for _ in range(TRIES):
         if limits.stop.is_set():
             raise CannotRun("grading was stopped")
-        run = _run_once(notebook, limits)
+        run = _run_once(notebook, limits, starter)
         if run.started:
             return run
     raise CannotRun(run.why)
@@ -87,80 +80,58 @@ class Heard:
                 self.parts.append(chunk)
 
 
-def _run_once(notebook: NotebookNode, limits: Limits) -> Run:
+def _run_once(notebook: NotebookNode, limits: Limits, starter: Starter) -> Run:
     token = token_hex(16)
     with throw_away_folder() as folder:
         path = folder / "work" / "notebook.ipynb"
         # JSON can hold half a surrogate pair, UTF-8 cannot.
-        text = nbformat.writes(notebook).encode("utf-8", errors="replace")
-        path.write_bytes(text)
-        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8", newline="\n")
-        command = [sys.executable, "-P", "-m", "pytest", *OPTIONS, "-c", str(folder / "pytest.ini")]
-        command += [f"--nbval-cell-timeout={limits.cell}", str(path)]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=folder / "work",
-                env=environment(folder, token),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-            )
-            nbval, heard = psutil.Process(process.pid), Heard(process.stdout)
+        path.write_bytes(nbformat.writes(notebook).encode("utf-8", errors="replace"))
+        settings = folder / "pytest.ini"
+        settings.write_text("[pytest]\n", encoding="utf-8", newline="\n")
+        arguments = [*OPTIONS, "-c", str(settings), f"--nbval-cell-timeout={limits.cell}"]
+        ours, theirs = os.pipe()
+        heard = Heard(os.fdopen(ours, "rb"))
+        try:
+            with (folder / "log").open("wb") as log, os.fdopen(theirs, "wb") as tell:
+                files = tell.fileno(), log.fileno()
+                nbval = starter.start(folder, [*arguments, str(path)], token, *files)
             try:
-                why = _wait(process, heard, limits)
+                why = _wait(nbval, heard, limits)
             finally:
-                end_run(nbval, token)
-                process.wait()
-                told = heard.everything()
+                starter.end(nbval, token)
+                nbval.wait()
+        finally:
+            told = heard.everything()
         run = read_events(told)
-        if not run.finished and not run.why:
-            run.why = why
+        if not run.finished:
+            # What was told while the grader ended the run is not the reason.
+            run.why = why or run.why or "it ended the grader's process"
             if not told:
                 log_end = (folder / "log").read_text(encoding="utf-8", errors="replace")[-600:]
                 run.why = f"nbval did not start: {log_end.strip()}"
         return run
 
 
-def _wait(process: subprocess.Popen, heard: Heard, limits: Limits) -> str:
-    """Wait for nbval's end, and return why it ended, if it ended too early."""
+def _wait(process: psutil.Process, heard: Heard, limits: Limits) -> str:
+    """Wait for nbval's end, and return why it has to be ended; "" where it ended by itself."""
     end = monotonic() + limits.notebook
+    next_count = monotonic() + COUNT_EVERY
     while True:
         try:
             process.wait(LOOK_EVERY)
-            return "it ended the grader's process"
-        except subprocess.TimeoutExpired:
+            return ""
+        except psutil.TimeoutExpired:
             now = monotonic()
         if limits.stop.is_set():
             return "grading was stopped"
         if now > end:
             return f"the notebook took longer than {limits.notebook:g} s"
+        if now > next_count:
+            next_count = now + COUNT_EVERY
+            if count_below(process) > MOST_PROCESSES:
+                return f"it started more than {MOST_PROCESSES} processes"
         if heard.last and now > heard.last + limits.cell + SILENCE:
             return "it kept the grader's process from going on"
-
-
-def environment(folder: Path, token: str) -> dict[str, str]:
-    """A bare environment: nothing of the user's is named in it, and every home is temporary."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    homes = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP")
-    home = folder / "home"
-    return {
-        **kept,
-        **dict.fromkeys(homes, str(home)),
-        **kernel_environment(home),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTER_NO_CONFIG": "1",
-        "JUPYTER_PLATFORM_DIRS": "1",
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "OMP_NUM_THREADS": "1",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(folder / "helpers"),
-        "PYTHONUSERBASE": site.getuserbase(),
-        "PYTHONUTF8": "1",
-        TOKEN: token,
-    }
 
 
 def read_events(told: bytes) -> Run:

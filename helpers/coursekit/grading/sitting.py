@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
 
 from .chapters import Chapter
 from .graft import graft
 from .helper_cells import Helper
-from .limits import Limits
-from .run import run_nbval
 from .verdicts import Check, Run
 
 
@@ -17,18 +17,19 @@ from .verdicts import Check, Run
 class Sitting:
     """One submission while it is graded: its answers and helper cells, run in any selection.
 
+    `run_notebook` runs a grafted notebook, or raises CannotRun.
     `left_out` names the helper cells that kept the others from running.
     """
 
     chapter: Chapter
     answers: dict[str, list[str]]
     helpers: list[Helper]
-    limits: Limits
+    run_notebook: Callable[[NotebookNode], Run]
     left_out: list[str] = field(default_factory=list)
 
     def run(self, units: Collection[str]) -> Run:
         notebook = graft(self.chapter, self.answers, self.helpers, units)
-        return run_nbval(notebook, limits=self.limits)
+        return self.run_notebook(notebook)
 
     def run_what_can(self, exercises: Collection[str]) -> dict[str, Check]:
         """Run exercises together, again without each cell that keeps the others from running.

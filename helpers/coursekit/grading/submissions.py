@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from insidetorch.learn.file_cells import MAGIC
@@ -43,16 +42,10 @@ class Cell:
         return name if isinstance(name, str) else ""
 
 
-def read_cells(path: Path) -> list[Cell]:
+def cells_of(notebook: bytes) -> list[Cell]:
     """The cells of a notebook, as much of it as can be understood. Raises Unreadable."""
     try:
-        if not path.is_file():
-            raise Unreadable("it is no file that can be read")
-        if path.stat().st_size > LARGEST_FILE:
-            raise Unreadable(f"it is larger than {LARGEST_FILE // 1_000_000} MB; clear its outputs")
-        content = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise Unreadable(f"it cannot be read ({error.strerror})") from None
+        content = json.loads(notebook.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise Unreadable("it is not a notebook (no JSON)") from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
@@ -60,17 +53,17 @@ def read_cells(path: Path) -> list[Cell]:
     return [_cell(raw) for raw in content["cells"] if isinstance(raw, dict)]
 
 
-def chapter_of(path: Path, cells: Sequence[Cell], chapters: Iterable[Chapter]) -> Chapter:
+def chapter_of(name: str, cells: Sequence[Cell], chapters: Iterable[Chapter]) -> Chapter:
     """The chapter that most cells answer, by their marks or else by the names that they define.
 
-    The file's name counts before the latter. Raises Unreadable where nothing tells.
+    The notebook's name counts before the latter. Raises Unreadable where nothing tells.
     """
     counts = [(sum(bool(claims(c, chapter)) for c in cells), chapter) for chapter in chapters]
     most, chapter = max(counts, key=lambda pair: pair[0])
     if most:
         return chapter
     for _, chapter in counts:
-        if chapter.name in path.stem:
+        if chapter.name in name:
             return chapter
     defined = {
         name for cell in cells if cell.kind == "code" for name in names_of(cell.source).defined

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 RIGHT = "right"
 NOT_YET = "not yet"
@@ -12,14 +13,24 @@ NOT_GRADABLE = "not gradable here"
 
 @dataclass(frozen=True)
 class Verdict:
-    """One exercise of one submission: the outcome, why, and the observation as JSON text."""
+    """One exercise of one submission.
+
+    `why` is what is told of an outcome that is not right, `known` that it is one of the course's
+    known misconceptions. `seen` is the observation as JSON text; `given`, `got` and `expected`
+    tell the first case that differs. `hints` are the exercise's, for an outcome that is not right.
+    """
 
     exercise: str
     title: str
     outcome: str
     max: float
     why: str = ""
+    known: bool = False
     seen: str = ""
+    given: str = ""
+    got: str = ""
+    expected: str = ""
+    hints: tuple[str, ...] = ()
     answer: str = ""
 
     @property
@@ -32,13 +43,24 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Graded:
-    """A submission: its verdicts, notes about it, and why it could not be read, if so."""
+    """A submission: who handed it in, its verdicts, notes, and why it could not be read, if so.
+
+    `passing` says that the problem is one of this machine's at this moment, not the submission's.
+    """
 
     file: str
     chapter: str = ""
     verdicts: tuple[Verdict, ...] = ()
     notes: tuple[str, ...] = ()
     problem: str = ""
+    learner: str = ""
+    passing: bool = False
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Graded:
+        """The submission that `dataclasses.asdict` made these fields of."""
+        verdicts = [Verdict(**{**one, "hints": tuple(one["hints"])}) for one in fields["verdicts"]]
+        return cls(**{**fields, "verdicts": tuple(verdicts), "notes": tuple(fields["notes"])})
 
     @property
     def points(self) -> float:

@@ -1,0 +1,78 @@
+"""Where does what an answer did first differ from what was asked for?
+
+Told as the notebook tells it: the expected value only where torch computes it there, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import dataclass
+
+from .chapters import Exercise
+from .names import parse
+
+MOST_SHOWN = 400
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first case that differs: its arguments as written, what was seen, what was expected.
+
+    Each is "" where it cannot be told.
+    """
+
+    given: str = ""
+    seen: str = ""
+    expected: str = ""
+
+
+def first_difference(exercise: Exercise, seen: object) -> Difference:
+    """The first case in which `seen` is not what the course's own answer shows."""
+    seen, wanted = _results(seen), _results(exercise.wanted)
+    call = _check_call(exercise.check)
+    if call is None or exercise.judge:
+        return Difference(seen=_text(seen))
+    given = ""
+    if len(call.args) > 2 and isinstance(seen, list) and isinstance(wanted, list):
+        places = [i for i, (one, two) in enumerate(zip(seen, wanted, strict=False)) if one != two]
+        if not places:
+            return Difference(seen=_text(seen))
+        [place, *_] = places
+        given, seen, wanted = _case(call.args[2], place, len(wanted)), seen[place], wanted[place]
+    if isinstance(seen, dict) and isinstance(wanted, dict) and seen.keys() == wanted.keys():
+        part = next((name for name in wanted if seen[name] != wanted[name]), None)
+        if part is not None:
+            seen, wanted = {part: seen[part]}, {part: wanted[part]}
+    told = any(keyword.arg == "torch_says" for keyword in call.keywords)
+    return Difference(given, _text(seen), _text(wanted) if told else "")
+
+
+def _results(seen: object) -> object:
+    """What the answer did, aside from the libraries that it named."""
+    return seen["results"] if isinstance(seen, dict) and "results" in seen else seen
+
+
+def _check_call(source: str) -> ast.Call | None:
+    """The call of `check` in a check cell."""
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check":
+            return node
+    return None
+
+
+def _case(cases: ast.expr, place: int, count: int) -> str:
+    """The arguments of a case as the check cell writes them, or else its number."""
+    if isinstance(cases, ast.List | ast.Tuple) and len(cases.elts) == count:
+        case = cases.elts[place]
+        arguments = case.elts if isinstance(case, ast.Tuple) else [case]
+        return _cut(", ".join(map(ast.unparse, arguments)))
+    return f"case {place + 1} of {count}"
+
+
+def _text(seen: object) -> str:
+    return _cut(json.dumps(seen, ensure_ascii=False))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"

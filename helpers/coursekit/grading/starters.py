@@ -1,0 +1,210 @@
+"""How does the grader start a run: as a new process, or as a copy of one that is warm?
+
+Both run the same nbval with the same plugin. A copy takes a fraction of the time, and its kernel
+can be kept apart from the machine; the plain way works on every system.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+from typing import Protocol
+
+import psutil
+
+from ..errors import CourseError
+from .bare import environment
+from .folders import prepare, remove
+from .isolation import ALL
+from .processes import end_run, end_strays
+
+LARGEST = 1 << 16
+# Loading torch takes seconds, and many more where the disk is slow.
+SECONDS_TO_LOAD = 120
+
+
+class Starter(Protocol):
+    """Starts nbval's process for a run, and ends what a run has started."""
+
+    isolation: str
+
+    def start(
+        self, folder: Path, arguments: list[str], token: str, told: int, log: int
+    ) -> psutil.Process:
+        """Run nbval in `folder`, with its standard output and error into these two files.
+
+        Raises OSError where no process can be started.
+        """
+
+    def end(self, process: psutil.Process, token: str) -> None:
+        """End the process and all that it has started."""
+
+    def close(self) -> None:
+        """End what was started for all runs."""
+
+
+class Plain:
+    """Starts a new process for each run, which loads everything itself."""
+
+    isolation = "process"
+
+    def start(
+        self, folder: Path, arguments: list[str], token: str, told: int, log: int
+    ) -> psutil.Process:
+        return psutil.Popen(
+            [sys.executable, "-P", "-m", "pytest", *arguments],
+            cwd=folder / "work",
+            env=environment(folder, token),
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def end(self, process: psutil.Process, token: str) -> None:
+        end_run(process, token)
+        _note_the_end(process)
+
+    def close(self) -> None:
+        """Nothing was started for all runs."""
+
+
+class Warm:
+    """Starts copies of a process that has loaded everything (Linux).
+
+    Raises OSError where there can be none. `allowed` says for each way of isolation why it cannot
+    be had here, or "". Whoever sets `isolation` chooses among them.
+    """
+
+    def __init__(self, isolation: str = "process") -> None:
+        self.isolation = isolation
+        self.lock = Lock()
+        self.running: set[psutil.Process] = set()
+        self._load()
+
+    def start(
+        self, folder: Path, arguments: list[str], token: str, told: int, log: int
+    ) -> psutil.Process:
+        request = {
+            "arguments": arguments,
+            "environment": environment(folder, token),
+            "folder": str(folder),
+            "isolation": self.isolation,
+        }
+        with self.lock:
+            try:
+                process = self._copy(request, told, log)
+            except OSError:
+                # Something has killed the warm process; what it started before goes on.
+                self._unload()
+                self._load()
+                process = self._copy(request, told, log)
+            self.running.add(process)
+            return process
+
+    def end(self, process: psutil.Process, token: str) -> None:
+        end_run(process, token)
+        with self.lock:
+            self.running.discard(process)
+            end_strays(self.parent, self.running)
+
+    def close(self) -> None:
+        with self.lock:
+            self._unload()
+
+    def _load(self) -> None:
+        """Start the process, and wait until it has loaded everything."""
+        self.folder = Path(tempfile.mkdtemp(prefix="grade-warm-"))
+        prepare(self.folder)
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.channel.settimeout(SECONDS_TO_LOAD)
+        token = token_hex(16)
+        with theirs, (self.folder / "log").open("wb") as log:
+            self.parent = psutil.Popen(
+                [sys.executable, "-P", "-m", "coursekit.grading.warm", str(theirs.fileno())],
+                cwd=self.folder,
+                env=environment(self.folder, token),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        try:
+            told = json.loads(self._reply())
+            self.allowed: dict[str, str] = told["allowed"]
+            if told["threads"] != 1:
+                raise OSError(f"what it loads has started {told['threads'] - 1} threads")
+        except BaseException:
+            self._unload()
+            raise
+
+    def _copy(self, request: dict, told: int, log: int) -> psutil.Process:
+        socket.send_fds(self.channel, [json.dumps(request).encode()], [told, log])
+        return psutil.Process(int(self._reply()))
+
+    def _reply(self) -> bytes:
+        reply = self.channel.recv(LARGEST)
+        if not reply:
+            raise OSError("the warm process has ended")
+        return reply
+
+    def _unload(self) -> None:
+        self.channel.close()
+        with suppress(psutil.TimeoutExpired):
+            # It ends by itself, and everything below it.
+            self.parent.wait(10)
+        end_strays(self.parent, set())
+        with suppress(psutil.Error):
+            self.parent.kill()
+            self.parent.wait(10)
+        _note_the_end(self.parent)
+        remove(self.folder)
+
+
+def _note_the_end(process: psutil.Popen) -> None:
+    """Let a process know that it has ended, should somebody else have waited for it."""
+    process.poll()
+
+
+def choose(wanted: str = "") -> Starter:
+    """A starter with the isolation that is asked for, or else the best that there is here.
+
+    Raises CourseError where it cannot be had.
+    """
+    if wanted and wanted not in ALL:
+        raise CourseError(
+            f"Asked for the isolation {wanted!r}. There is no such one. Choose one of "
+            f"{', '.join(ALL)}, or leave --isolation out: the best that works here is taken."
+        )
+    starter, problems = _best()
+    if not wanted or wanted == starter.isolation:
+        return starter
+    if problems[wanted]:
+        starter.close()
+        raise CourseError(
+            f"Asked for the isolation {wanted!r}. It cannot be had here: {problems[wanted]}. Leave "
+            f"--isolation out: then it is {starter.isolation!r}."
+        )
+    starter.isolation = wanted
+    return starter
+
+
+def _best() -> tuple[Starter, dict[str, str]]:
+    """The best starter that there is here, and why the other ways of isolation cannot be had."""
+    if sys.platform != "linux":
+        return Plain(), dict.fromkeys(ALL, "only Linux has it") | {Plain.isolation: ""}
+    try:
+        warm = Warm()
+    except OSError as problem:
+        why = f"the process with all that runs need did not start ({problem})"
+        return Plain(), dict.fromkeys(ALL, why) | {Plain.isolation: ""}
+    warm.isolation = next(name for name in ALL if not warm.allowed[name])
+    return warm, warm.allowed
