@@ -910,6 +910,7 @@ def test_files_and_folders_without_permission_are_named(tmp_path, monkeypatch):
     # An administrator may read everything, so the system's answer is put in its place.
     refuse(monkeypatch, "iterdir", tmp_path / "bob")
     refuse(monkeypatch, "is_dir", tmp_path / "dora")
+    refuse(monkeypatch, "is_symlink", tmp_path / "dora")
     now = {one.learner: one.problem for one in collect([tmp_path], chapters=CHAPTERS)}
     assert now == {
         "anna": "",
@@ -937,14 +938,19 @@ def refuse(monkeypatch: pytest.MonkeyPatch, method: str, refused: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="may read everything")
-def test_a_folder_that_nobody_may_open_is_named(tmp_path):
-    build(tmp_path, [f"anna/{C1}", f"bob/{C1}"])
-    (tmp_path / "bob").chmod(0)
+def test_a_folder_that_nobody_may_open_or_enter_is_named(tmp_path):
+    build(tmp_path, [f"anna/{C1}", f"bob/{C1}", f"carl/{C1}", f"dora/{C1}"])
+    modes = {tmp_path / "bob": 0, tmp_path / "carl": 0o400, tmp_path / "dora" / C1: 0}
     try:
-        found = collect([tmp_path], chapters=CHAPTERS)
+        for path, mode in modes.items():
+            path.chmod(mode)
+        *found, last = collect([tmp_path], chapters=CHAPTERS)
+        with pytest.raises(Unreadable, match="it cannot be read"):
+            last.read()
     finally:
-        (tmp_path / "bob").chmod(0o700)
-    assert [one.problem[:19] for one in found] == ["", "it cannot be opened"]
+        for path in modes:
+            path.chmod(0o700)
+    assert [one.problem[:17] for one in found] == ["", "it cannot be open", "it cannot be read"]
 
 
 def test_a_deep_folder_is_walked(tmp_path):

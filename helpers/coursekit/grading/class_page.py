@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from insidetorch.learn.prose import inline
 
-from .page import document, printable, text
+from .page import document, printable, text, title_of
 from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
 
 # Help is needed where fewer than this part of those who handed it in have solved an exercise.
@@ -107,7 +107,7 @@ def _chapter(name: str, exercises: Sequence[Standing]) -> str:
         f'<th scope="col"{_number(1 <= place <= 3)}>{word}</th>' for place, word in enumerate(head)
     )
     return (
-        f"<section>\n<h2>Chapter {text(name)}</h2>\n"
+        f"<section>\n<h2>Chapter {text(title_of(name))}</h2>\n"
         f'<div class="scroll" tabindex="0"><table>\n<thead><tr>{cells}</tr></thead>\n'
         f"<tbody>\n{rows}</tbody>\n</table></div>\n</section>\n"
     )
@@ -119,7 +119,7 @@ def _row(standing: Standing) -> str:
         for words, count in standing.mistakes.most_common(MOST_MISTAKES)
     )
     others = len(standing.mistakes) - MOST_MISTAKES
-    told += f"<li>{others} others</li>" if others > 0 else ""
+    told += f"<li>and {others} more</li>" if others > 0 else ""
     if missing := standing.count(NOT_GRADABLE):
         told += f"<li>{missing} could not be graded on this machine</li>"
     numbers = (
@@ -137,18 +137,24 @@ def _learners(people: Sequence[str], graded: Sequence[Graded], pages: Mapping[st
     for learner in people:
         own = [one for one in graded if one.learner == learner]
         points, most = sum(one.points for one in own), sum(one.max for one in own)
-        open_ones = [v.exercise for one in own for v in one.verdicts if v.outcome == NOT_YET]
+        missing = "".join(f"<td>{_exercises(own, kind)}</td>" for kind in (NOT_YET, NOT_ATTEMPTED))
         rows.append(
             f'<tr><th scope="row"><a href="{text(pages[learner])}">{text(learner)}</a></th>'
-            f'<td class="number">{points:g} of {most:g}</td>'
-            f"<td>{text(', '.join(open_ones)) or '–'}</td></tr>\n"
+            f'<td class="number">{points:g} of {most:g}</td>{missing}</tr>\n'
         )
     return (
         '<section>\n<h2>The learners</h2>\n<div class="scroll" tabindex="0"><table>\n'
         '<thead><tr><th scope="col">learner</th><th scope="col" class="number">points</th>'
-        f'<th scope="col">not yet</th></tr></thead>\n<tbody>\n{"".join(rows)}</tbody>\n'
+        '<th scope="col">not yet</th><th scope="col">not attempted</th></tr></thead>\n'
+        f"<tbody>\n{''.join(rows)}</tbody>\n"
         "</table></div>\n</section>\n"
     )
+
+
+def _exercises(graded: Sequence[Graded], outcome: str) -> str:
+    """The exercises with an outcome, or a dash."""
+    found = [v.exercise for one in graded for v in one.verdicts if v.outcome == outcome]
+    return text(", ".join(found)) or "–"
 
 
 def _problems(graded: Sequence[Graded]) -> str:

@@ -55,6 +55,16 @@ def printable(words: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in words)
 
 
+def title_of(chapter: str) -> str:
+    """A chapter's title by its name.
+
+    >>> title_of("01_storage_and_stride")
+    '1, storage and stride'
+    """
+    number, _, words = chapter.partition("_")
+    return f"{number.lstrip('0')}, {words.replace('_', ' ')}"
+
+
 def learner_page(learner: str, graded: Sequence[Graded]) -> str:
     """The page of one learner. Whatever comes from the learner stands there as text."""
     points, most = sum(one.points for one in graded), sum(one.max for one in graded)
@@ -68,11 +78,10 @@ def _notebook(graded: Graded) -> str:
             f"<section>\n<h2>{text(graded.file)}</h2>\n"
             f"<p>This could not be graded: {text(graded.problem)}.</p>\n</section>\n"
         )
+    title = f"Chapter {title_of(graded.chapter)}: {graded.points:g} of {graded.max:g} points"
     notes = "".join(f"<li>{text(note)}</li>" for note in (graded.file, *graded.notes))
-    return (
-        f"<section>\n<h2>Chapter {text(graded.chapter)}: {graded.points:g} of {graded.max:g} "
-        f"points</h2>\n<ul>{notes}</ul>\n{''.join(map(_exercise, graded.verdicts))}</section>\n"
-    )
+    exercises = "".join(map(_exercise, graded.verdicts))
+    return f"<section>\n<h2>{text(title)}</h2>\n<ul>{notes}</ul>\n{exercises}</section>\n"
 
 
 def _exercise(verdict: Verdict) -> str:
@@ -83,7 +92,8 @@ def _exercise(verdict: Verdict) -> str:
         f'<p class="{kind}"><b>{MARKS[verdict.outcome]} {verdict.outcome}</b>{points}</p>',
     ]
     if verdict.why:
-        parts.append(f"<p>{inline(printable(verdict.why))}</p>")
+        said = verdict.why[0].upper() + verdict.why[1:]
+        parts.append(f"<p>{inline(printable(said))}</p>")
     if verdict.outcome == NOT_YET:
         parts.append(_difference(verdict))
     for number, hint in enumerate(verdict.hints, 1):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Generator
 from functools import partial
 from importlib import import_module
@@ -24,6 +25,7 @@ from .processes import adopt_orphans, end_children
 from .watch import Watch, cannot_go_on
 
 LONGEST_TOLD = 70_000
+CELL_FILE = re.compile(r"\([0-9]+\.py, line")
 
 channel = pytest.StashKey[int]()
 
@@ -130,7 +132,9 @@ def _function(name: str | None) -> Callable[[object], object]:
 def _said(item: IPyNbCell, raised: BaseException | None) -> str:
     """What is told of a cell that failed: of a check why, of another cell what it did."""
     outputs = item.test_outputs or []
-    errors = [f"{one.ename}: {one.evalue}" for one in outputs if one.output_type == "error"]
+    errors = [one for one in outputs if one.output_type == "error"]
+    # A cell's file has another name each time.
+    errors = [CELL_FILE.sub("(line", f"{one.ename}: {one.evalue}") for one in errors]
     is_check = _note(item)["check"]
     if errors:
         return errors[0] if is_check else f"raised {errors[0]}"

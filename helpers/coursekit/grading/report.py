@@ -20,6 +20,7 @@ from .verdicts import Graded
 
 RESULTS = "results.json"
 LEARNERS = "learners"
+WRITTEN = {JOURNAL, LEARNERS, RESULTS, "class.html", "grades.csv", "totals.csv"}
 SUFFIX = re.compile(r"\.ipynb$", re.IGNORECASE)
 LONGEST_NAME = 120
 HEADER = ("learner", "chapter", "exercise", "points", "max", "outcome", "note", "file")
@@ -85,15 +86,15 @@ def keep_earlier(out: Path) -> None:
 
     The folder itself stays, since somebody may work in it, and so does the journal, which goes on.
     """
-    if not (out / RESULTS).is_file():
+    found = [one for one in out.iterdir() if one.name != JOURNAL] if out.is_dir() else []
+    if not found:
         return
     number = 1
     while (aside := out.with_name(f"{out.name}-{number}")).exists():
         number += 1
     aside.mkdir()
-    for one in list(out.iterdir()):
-        if one.name != JOURNAL:
-            one.rename(aside / one.name)
+    for one in found:
+        one.rename(aside / one.name)
 
 
 def csv_text(graded: Sequence[Graded]) -> str:
@@ -159,7 +160,8 @@ def page_names(files: Sequence[str]) -> list[str]:
 def _is_ours(out: Path) -> bool:
     """Does a folder hold what a run has written, or nothing?"""
     names = {one.name for one in out.iterdir()}
-    if names <= {JOURNAL}:
+    # What it began to write is not all that it would have written.
+    if not names or (JOURNAL in names and names <= WRITTEN):
         return True
     try:
         found = json.loads((out / RESULTS).read_text(encoding="utf-8"))

@@ -101,9 +101,16 @@ def _look(path: Path, parts: tuple[str, ...], *, top: Path) -> tuple[Item, Path]
             return None
         there = path.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        return replace(item, problem=LEADS_NOWHERE if path.is_symlink() else _why(error)), path
+        return replace(item, problem=LEADS_NOWHERE if _is_link(path) else _why(error)), path
     problem = "" if there.is_relative_to(top) else LEADS_OUT
     return replace(item, is_folder=is_folder or item.is_folder, problem=problem), there
+
+
+def _is_link(path: Path) -> bool:
+    # Where a folder may be listed but not entered, even this cannot be asked.
+    with suppress(OSError):
+        return path.is_symlink()
+    return False
 
 
 def _submitted_at(path: Path) -> float:

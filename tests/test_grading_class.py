@@ -1,0 +1,362 @@
+"""A class: what counts, what is told of all of them, and what happens when grading is cut off."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from test_grading_course import submission, write, write_course
+
+from coursekit.grading.chapters import Exercise, read_chapters
+from coursekit.grading.class_page import class_page, standings
+from coursekit.grading.collect import Submission, collect
+from coursekit.grading.command import main
+from coursekit.grading.counting import best_of_each, in_order, newest_of_each
+from coursekit.grading.difference import Difference, first_difference
+from coursekit.grading.earlier import Earlier
+from coursekit.grading.grader import Grader, fingerprint
+from coursekit.grading.journal import FILE, Journal
+from coursekit.grading.limits import Limits
+from coursekit.grading.on_save import watch
+from coursekit.grading.page import learner_page
+from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT, Graded, Verdict
+
+pytestmark = pytest.mark.usefixtures("one_starter")
+
+WRONG = "def offset(index, strides):\n    return 0"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    return write_course(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def count_grading(monkeypatch) -> Counter:
+    """How often each file is really graded."""
+    count: Counter = Counter()
+    real = Grader.grade_notebook
+
+    def counted(self, notebook, *, file, **how):
+        count[file] += 1
+        return real(self, notebook, file=file, **how)
+
+    monkeypatch.setattr(Grader, "grade_notebook", counted)
+    return count
+
+
+def handed_in(folder: Path, **notebooks: dict) -> Path:
+    for name, one in notebooks.items():
+        write(folder / name / "01_storage.ipynb", one)
+    return folder
+
+
+def rows_of(out: Path, name: str = "grades.csv") -> list[list[str]]:
+    return list(csv.reader((out / name).read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_class_gets_tables_and_a_page_for_each_learner(course, tmp_path, capsys):
+    folder = handed_in(tmp_path / "in", ada=submission(), bo=submission(a1=WRONG), cy=submission())
+    write(folder / "broken.ipynb", "no notebook")
+    out = tmp_path / "out"
+    assert main([str(folder), "--out", str(out)], root=course) == 1
+    assert rows_of(out, "totals.csv") == [
+        ["learner", "01_storage", "total"],
+        *(["ada", "6", "6"], ["bo", "4", "4"], ["broken", "", "0"], ["cy", "6", "6"]),
+    ]
+    assert ["bo", "01_storage", "1.1", "0", "2", "not yet"] in [row[:6] for row in rows_of(out)]
+    printed = capsys.readouterr().out
+    assert "[4/4]" in printed and "Isolation: " in printed
+    assert {path.name for path in (out / "learners").iterdir()} == {
+        *("ada.html", "bo.html", "broken.html", "cy.html")
+    }
+    page = (out / "class.html").read_text(encoding="utf-8")
+    assert '<a href="learners/bo.html">bo</a>' in page
+    assert "broken, broken.ipynb: it is not a notebook" in page
+
+
+def test_what_was_graded_before_is_not_graded_again(course, tmp_path, capsys, count_grading):
+    folder, out = handed_in(tmp_path / "in", ada=submission(), bo=submission()), tmp_path / "out"
+    command = [str(folder), "--out", str(out)]
+    assert main(command, root=course) == 0
+    handed_in(folder, bo=submission(a1=WRONG), cy=submission())
+    assert main(command, root=course) == 1
+    assert count_grading == {
+        f"{n}/01_storage.ipynb": k for n, k in (("ada", 1), ("bo", 2), ("cy", 1))
+    }
+    assert "1 of 3 were graded before" in capsys.readouterr().out
+    assert [row[1] for row in rows_of(out, "totals.csv")[1:]] == ["6", "4", "6"]
+    assert rows_of(tmp_path / "out-1", "totals.csv")[2] == ["bo", "6", "6"]
+    assert main([*command, "--again"], root=course) == 1
+    assert count_grading["ada/01_storage.ipynb"] == 2
+
+
+def test_another_course_or_other_limits_let_nothing_count_that_was_graded_before(tmp_path):
+    one = Submission("ada", "a.ipynb", 0, write(tmp_path / "a.ipynb", submission()))
+    graded = Graded("a.ipynb", "01_storage", (Verdict("1.1", "t", RIGHT, 2, hints=("h",)),), ("n",))
+    Journal(tmp_path, "how").add(one, graded)
+    renamed = Submission("Ada", "a.ipynb", 0, one.path)
+    assert Journal(tmp_path, "how").find(renamed) == Graded(**{**graded.__dict__, "learner": "Ada"})
+    assert Journal(tmp_path, "other").find(one) is None
+
+
+def test_what_may_go_another_way_next_time_is_not_written_down(tmp_path):
+    one = Submission("ada", "a.ipynb", 0, write(tmp_path / "a.ipynb", submission()))
+    Journal(tmp_path, "how").add(one, Graded("a.ipynb", problem="no kernel", passing=True))
+    assert Journal(tmp_path, "how").find(one) is None
+
+
+def test_a_line_that_was_cut_off_costs_that_line_only(tmp_path):
+    one = Submission("ada", "a.ipynb", 0, write(tmp_path / "a.ipynb", submission()))
+    journal = Journal(tmp_path, "how")
+    journal.add(one, Graded("a.ipynb", "01_storage"))
+    text = (tmp_path / FILE).read_text(encoding="utf-8")
+    (tmp_path / FILE).write_text(f"{text}{text[:40]}\n[]\n7\n", encoding="utf-8")
+    assert len(Journal(tmp_path, "how").found) == 1
+
+
+def test_a_course_s_fingerprint_changes_with_its_solutions(course, tmp_path):
+    one, two = write_course(tmp_path / "one"), write_course(tmp_path / "two")
+    assert fingerprint(one) == fingerprint(two)
+    solution = two / "solutions" / "01_storage.ipynb"
+    solution.write_text(solution.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    assert fingerprint(one) != fingerprint(two)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_an_interrupted_class_goes_on_where_it_stopped(course, tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    handed_in(folder, ada=submission(), zoe=submission(a1="while True:\n    pass"))
+    program = (
+        "import sys; from pathlib import Path; from coursekit.grading.command import main; "
+        "main(sys.argv[2:], root=Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", program, course, folder, "--out", out, "--jobs", "1"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as grader:
+        said = []
+        for line in grader.stdout:
+            said.append(line)
+            if line.startswith("[1/2]"):
+                grader.send_signal(signal.SIGINT)
+    assert any(line.startswith("Stopped after 1 of 2. Repeat") for line in said)
+    assert not (out / "grades.csv").exists()
+    limits = Limits(cell=2)
+    assert main([str(folder), "--out", str(out)], root=course, limits=limits) == 1
+    assert [row[1] for row in rows_of(out, "totals.csv")[1:]] == ["6", "4"]
+
+
+def test_a_full_disk_is_told_and_what_was_graded_is_kept(course, tmp_path, monkeypatch, capsys):
+    folder, out = handed_in(tmp_path / "in", ada=submission()), tmp_path / "out"
+
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("coursekit.grading.report._write", full)
+        assert main([str(folder), "--out", str(out)], root=course) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert main([str(folder), "--out", str(out)], root=course) == 0
+    assert "1 of 1 were graded before" in capsys.readouterr().out
+
+
+def attempts(tmp_path: Path) -> list[Submission]:
+    for number, (name, one) in enumerate(
+        {"01_storage": submission(), "01_storage-Copy1": submission(a1=WRONG), "x": {}}.items()
+    ):
+        path = write(tmp_path / "in" / "ada" / f"{name}.ipynb", one)
+        os.utime(path, (1e9 + 1000 * number,) * 2)
+    return collect([tmp_path / "in"], chapters=["01_storage"])
+
+
+def test_the_newest_notebook_for_a_chapter_counts(course, tmp_path):
+    found = newest_of_each(attempts(tmp_path), read_chapters(course))
+    notes = {one.name: note for one, note in found.items()}
+    assert notes == {
+        "01_storage-Copy1.ipynb": "the newest of 2; not counted: 01_storage.ipynb",
+        "x.ipynb": "",
+    }
+
+
+def test_the_best_notebook_for_a_chapter_counts_where_that_is_asked_for(course, tmp_path):
+    attempts(tmp_path)
+    for how, points in (("newest", "4"), ("best", "6")):
+        out = tmp_path / how
+        command = [str(tmp_path / "in"), "--out", str(out), "--attempts", how]
+        assert main(command, root=course) == 1
+        assert rows_of(out, "totals.csv")[1] == ["ada", points, points]
+        assert f"the {how} of 2; not counted" in (out / "learners" / "ada.html").read_text("utf-8")
+
+
+def test_an_attempt_that_cannot_be_graded_is_not_the_best():
+    broken = Graded("b.ipynb", "01", problem="it ended", learner="ada")
+    nothing = Graded("a.ipynb", "01", (Verdict("1.1", "t", NOT_YET, 1),), learner="ada")
+    assert [one.file for one in best_of_each([broken, nothing])] == ["a.ipynb"]
+    assert [one.file for one in best_of_each([nothing, broken])] == ["a.ipynb"]
+
+
+def test_results_stand_in_the_order_of_learners_and_chapters():
+    names = [("bo", "01"), ("ada 10", "02"), ("ada 9", "01"), ("ada 10", "01")]
+    found = in_order([Graded("x", chapter, learner=learner) for learner, chapter in names])
+    assert [(one.learner, one.chapter) for one in found] == [
+        *(("ada 9", "01"), ("ada 10", "01"), ("ada 10", "02"), ("bo", "01"))
+    ]
+
+
+def verdict(outcome: str, why: str = "", **more: object) -> Verdict:
+    return Verdict("1.1", "Layout", outcome, 2, why, **more)
+
+
+def class_of(*verdicts: Verdict) -> list[Graded]:
+    return [Graded(f"{i}.ipynb", "01_s", (v,), learner=f"l{i}") for i, v in enumerate(verdicts)]
+
+
+def test_the_page_of_a_class_says_where_help_is_needed_and_why():
+    known = verdict(NOT_YET, "You counted `bytes`.", known=True)
+    graded = class_of(
+        known, known, verdict(RIGHT), verdict(NOT_ATTEMPTED), *[verdict(NOT_YET, "it <hung>")] * 3
+    )
+    [standing] = standings(graded)["01_s"]
+    assert [standing.count(one) for one in (RIGHT, NOT_YET, NOT_ATTEMPTED)] == [1, 5, 1]
+    html = class_page(graded, pages={one.learner: "p" for one in graded})
+    assert "<b>1.1 Layout</b>: 1 of 7 have solved it." in html
+    # A misconception that the course knows is told before an error that is more common.
+    assert "Most often, 2 times: You counted <code>bytes</code>." in html
+    assert "<li>3 ×: it &lt;hung&gt;</li>" in html
+    assert not any(word in html for word in ("http", "src=", "<script", "<link"))
+
+
+def test_a_class_that_has_solved_everything_needs_no_help():
+    graded = class_of(verdict(RIGHT), verdict(RIGHT))
+    html = class_page(graded, pages={one.learner: "p" for one in graded})
+    assert "Every exercise was solved by 70% or more." in html
+
+
+CHECK = 'check("1.1", look, [(1, 2), (3,)], torch_says=right)'
+
+
+@pytest.mark.parametrize(
+    ("check", "seen", "wanted", "said"),
+    [
+        (CHECK, [1, 5], [1, 4], Difference("3", "5", "4")),
+        (CHECK, [2, 4], [1, 4], Difference("1, 2", "2", "1")),
+        (CHECK, {"results": [2, 4], "uses": []}, {"results": [1, 4], "uses": []},
+         Difference("1, 2", "2", "1")),
+        (CHECK, [1, 4], [1, 4], Difference()),
+        (CHECK, [{"a": 1, "b": 2}, 4], [{"a": 1, "b": 3}, 4],
+         Difference("1, 2", '{"b": 2}', '{"b": 3}')),
+        (CHECK.replace("[(1, 2), (3,)]", "cases"), [1, 5], [1, 4],
+         Difference("case 2 of 2", "5", "4")),
+        (CHECK.replace(", torch_says=right", ""), [1, 5], [1, 4], Difference("3", "5", "")),
+        ('check("1.1", answer)', 5, 4, Difference("", "5", "")),
+        ("see('1.1')", [1], [2], Difference("", "[1]", "")),
+    ],
+)  # fmt: skip
+def test_the_first_case_that_differs_is_told_and_what_torch_says_of_it(check, seen, wanted, said):
+    exercise = Exercise("1.1", "", 1, "", "", "", {}, check=check, wanted=wanted)
+    assert first_difference(exercise, seen) == said
+
+
+def test_a_page_tells_what_was_given_seen_and_expected_and_hints_one_by_one():
+    one = verdict(
+        NOT_YET, "it is `odd`", given="(2, 3)", got="[1]", expected="[3, 1]", hints=("A", "B")
+    )
+    html = learner_page("ada", [Graded("a.ipynb", "01_s", (one,))])
+    for said in ("given", "(2, 3)", "your code", "[1]", "expected", "[3, 1]"):
+        assert f">{said}<" in html
+    assert html.index("Hint 1 of 2") < html.index("Hint 2 of 2")
+    assert "<p>It is <code>odd</code></p>" in html
+
+
+def test_only_what_has_changed_is_run_again(course, tmp_path, starter, monkeypatch):
+    ran = []
+    grader = Grader(course, limits=Limits(), starter=starter)
+    real = grader.run_notebook
+    grader.run_notebook = lambda notebook: ran.append(1) or real(notebook)
+    earlier = Earlier()
+    path = tmp_path / "a.ipynb"
+
+    def save(**answers: str) -> Graded:
+        ran.clear()
+        return grader.grade(
+            Submission("me", "a.ipynb", 0, write(path, submission(**answers))), earlier=earlier
+        )
+
+    first = save(a1=WRONG)
+    assert [one.outcome for one in first.verdicts] == [NOT_YET, RIGHT, RIGHT]
+    again = save(a1=WRONG)
+    assert (again.verdicts, ran) == (first.verdicts, [])
+    mended = save()
+    assert [one.outcome for one in mended.verdicts] == [RIGHT] * 3 and len(ran) == 1
+
+
+def test_a_helper_cell_that_changes_is_a_change_of_the_answers_that_need_it(course, starter):
+    grader = Grader(course, limits=Limits(), starter=starter)
+    earlier = Earlier()
+    for value, outcome in ((1, NOT_YET), (3, RIGHT)):
+        one = submission(a2="strides = (1, LIMIT)")
+        one["cells"].insert(0, {"cell_type": "code", "source": f"LIMIT = {value}", "metadata": {}})
+        found = grader.grade_notebook(
+            json.dumps(one).encode(), file="a", learner="", earlier=earlier
+        )
+        assert found.verdicts[1].outcome == outcome
+
+
+def test_a_saved_notebook_is_graded_and_only_the_news_are_told(
+    course, tmp_path, starter, monkeypatch
+):
+    path = write(tmp_path / "ada" / "01_storage.ipynb", submission(a1=WRONG))
+    said: list[str] = []
+    saves = iter([submission(), "{half a notebook", submission()])
+
+    def tick(_seconds: float) -> None:
+        """Saves the notebook, and in the end stops as Ctrl+C does."""
+        content = next(saves, None)
+        if content is None:
+            if tick.left == 0:
+                raise KeyboardInterrupt
+            tick.left -= 1
+        else:
+            write(path, content)
+            os.utime(path, (1e9 + len(said) + tick.left, 1e9))
+
+    tick.left = 3
+    monkeypatch.setattr("coursekit.grading.on_save.time.sleep", tick)
+    grader = Grader(course, limits=Limits(), starter=starter)
+    find = lambda: collect([path], chapters=["01_storage"])  # noqa: E731
+    assert watch(find, grader, say=said.append) == 0
+    assert "1.1     0 of 2  not yet" in said[1] and "1.2     1 of 1  right" in said[1]
+    assert "1.1     2 of 2  right" in said[2] and "1.2" not in said[2]
+    assert said[-1] == "Stopped."
+
+
+def test_a_notebook_that_cannot_be_read_twice_is_told_once(course, tmp_path, starter, monkeypatch):
+    path = tmp_path / "01_storage.ipynb"
+    path.write_text("{half", encoding="utf-8")
+    said: list[str] = []
+    ticks = iter(range(4))
+
+    def tick(_seconds: float) -> None:
+        if next(ticks, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("coursekit.grading.on_save.time.sleep", tick)
+    grader = Grader(course, limits=Limits(), starter=starter)
+    watch(lambda: collect([path], chapters=["01_storage"]), grader, say=said.append)
+    assert len([one for one in said if "it is not a notebook" in one]) == 1
+
+
+def test_an_engine_that_is_not_there_is_refused(course, tmp_path, capsys):
+    path = write(tmp_path / "a.ipynb", submission())
+    command = [str(path), "--out", str(tmp_path / "out"), "--engine", "slurm"]
+    assert main(command, root=course) == 1
+    assert "There is no such one. Name a scheduler" in capsys.readouterr().err
