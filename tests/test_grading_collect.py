@@ -6,12 +6,15 @@ import io
 import os
 import random
 import stat
+import struct
 import unicodedata
 import warnings
+import zlib
 from collections.abc import Iterable
 from datetime import datetime
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
-from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from zoneinfo import available_timezones
 
 import pytest
@@ -706,7 +709,9 @@ def test_a_file_that_is_packed_in_an_unknown_way_is_told_when_it_is_read(tmp_pat
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        *((error("x"), "it is damaged") for error in archives.DAMAGE),
+        *((error("x"), "it is damaged") for error in (BadZipFile, EOFError, LZMAError)),
+        *((error("x"), "it is damaged") for error in (MemoryError, ValueError)),
+        *((error("x"), "it is damaged") for error in (struct.error, zlib.error)),
         (OSError(5, "Input/output error"), r"it cannot be read \(Input/output error\)"),
         (OSError("Invalid data stream"), r"it cannot be read \(Invalid data stream\)"),
         (RuntimeError("x"), "it is packed in a way that Python does not read"),

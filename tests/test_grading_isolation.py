@@ -62,7 +62,7 @@ ATTEMPTS = {
     ),
     "writes where the kernel's sockets are": (
         "(folder / 'shared' / 'left').write_text('')",
-        {"namespace"},
+        APART,
     ),
     "becomes somebody else": ("os.setgroups([])\nos.setuid(os.getuid() + 1)", APART),
 }
@@ -107,7 +107,7 @@ def course(tmp_path_factory) -> Path:
 def targets(tmp_path) -> Iterator[dict[str, object]]:
     """What an answer could be after."""
     for place in (tmp_path, *tmp_path.parents):
-        if place.owner() == tmp_path.owner() and place != Path("/"):
+        if place.stat().st_uid == os.getuid() and place not in (Path("/"), Path.home()):
             place.chmod(place.stat().st_mode | 0o055)
     secret, open_to_all = tmp_path / "secret", tmp_path / "open"
     for path, mode in ((secret, 0o600), (open_to_all, 0o644)):

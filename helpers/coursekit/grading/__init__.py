@@ -8,12 +8,11 @@ it, a check is given back the functions that it leans on (`guard`) and holds non
 values away (`check_cells`), and what an answer by hand may name is read in its source
 (`plain_python`).
 
-What this promises: honest mistakes cost no more than the exercise they are made in, and casual
-tampering gains nothing. It does not hold against a determined attacker. A check looks from within
-the learner's process, so code that is written against this grader can lie to it; and an answer runs
-as the same user as the grader: it could find `solutions/` on the disk, or reach into the grader's
-process. Where marks count, run the grader in a container without a network, or as a user of its
-own, keep the solutions of hidden exercises elsewhere, and read what the answers say.
+On Linux a run is a copy of a process that has loaded everything (`warm`), and its kernel is kept
+apart from the machine as far as that allows (`isolation` tells how far). What no isolation holds
+against: a check looks from within the learner's process, so code that is written against this
+grader can lie to it. Where marks count, keep the solutions of hidden exercises elsewhere, and read
+what the answers say.
 """
 
 from __future__ import annotations

@@ -10,6 +10,9 @@ import atexit
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
 
 from ..environment import ROOT
 from ..errors import CourseError
@@ -24,11 +27,25 @@ SCHEME = "dask://"
 # So many notebooks are on their way for each of a cluster's threads.
 AHEAD = 3
 
+_one_at_a_time = Lock()
+
+
+class Settings(NamedTuple):
+    """With which course a worker grades ("" for its own), what it has to be, and how."""
+
+    root: str
+    how: str
+    cell: float
+    notebook: float
+    isolation: str
+
 
 class Cluster:
     """Grades on the workers of the Dask scheduler at `address`, "dask://host:port"."""
 
-    def __init__(self, address: str, *, limits: Limits, isolation: str, how: str) -> None:
+    def __init__(
+        self, address: str, *, root: Path, limits: Limits, isolation: str, how: str
+    ) -> None:
         try:
             from distributed import Client
         except ImportError:
@@ -37,13 +54,15 @@ class Cluster:
                 "install distributed`, or leave --engine out."
             ) from None
         try:
-            self.client = Client(address.removeprefix(SCHEME), timeout="10s")
+            self.client = Client(address.removeprefix(SCHEME), timeout="5s")
         except (OSError, TimeoutError, ValueError) as problem:
             raise CourseError(
                 f"Asked to grade with {address}. No scheduler answers there ({problem}). Start one "
                 "with `dask scheduler`, and workers with `dask worker` in the course's folder."
             ) from None
-        self.settings = (how, limits.cell, limits.notebook, isolation)
+        # A worker's own copy of the course, wherever that is.
+        elsewhere = "" if root == ROOT else str(root)
+        self.settings = Settings(elsewhere, how, limits.cell, limits.notebook, isolation)
 
     def grade(self, submissions: Sequence[Submission]) -> Iterator[tuple[Submission, Graded]]:
         from distributed import as_completed
@@ -72,26 +91,26 @@ class Cluster:
                 yield one, _result(future, one)
 
 
-def grade_there(
-    notebook: bytes, file: str, learner: str, settings: tuple[str, float, float, str]
-) -> Graded:
+def grade_there(notebook: bytes, file: str, learner: str, settings: Settings) -> Graded:
     """What a worker does: grade a notebook with its own copy of the course."""
-    how, cell, whole, isolation = settings
-    if fingerprint(ROOT) != how:
-        raise CourseError(
-            f"A worker was asked to grade with {ROOT}. That is another version of the course, or "
-            "another torch, than the one that asks. Give all of them the same."
-        )
-    return _grader(cell, whole, isolation).grade_notebook(notebook, file=file, learner=learner)
+    with _one_at_a_time:
+        grader = _grader(settings)
+    return grader.grade_notebook(notebook, file=file, learner=learner)
 
 
 @cache
-def _grader(cell: float, whole: float, isolation: str) -> Grader:
+def _grader(settings: Settings) -> Grader:
     """This worker's grader, made for its first submission."""
-    limits = Limits(cell=cell, notebook=whole)
-    starter = choose(isolation)
+    root = Path(settings.root) if settings.root else ROOT
+    if fingerprint(root) != settings.how:
+        raise CourseError(
+            f"A worker was asked to grade with {root}. That is another version of the course, or "
+            "another torch, than the one that asks. Give all of them the same."
+        )
+    starter = choose(settings.isolation)
     atexit.register(starter.close)
-    return Grader(ROOT, limits=limits, starter=starter)
+    limits = Limits(cell=settings.cell, notebook=settings.notebook)
+    return Grader(root, limits=limits, starter=starter)
 
 
 def _result(future: object, one: Submission) -> Graded:

@@ -27,7 +27,7 @@ from .limits import Limits, lacking
 from .on_save import watch
 from .printed import line, table
 from .report import folder_for, write_reports
-from .starters import choose
+from .starters import Plain, choose
 from .verdicts import Graded
 
 # Of so many submissions each exercise is told; of more, a line for each.
@@ -80,26 +80,30 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
     """Grade what the arguments name, with a starter that is closed however this ends."""
     paths = [Path(path) for path in args.paths]
     out = None if args.watch else folder_for(args.out)
-    starter = choose(args.isolation)
+    clustered = args.engine.startswith(SCHEME)
+    if not clustered and args.engine != "local":
+        raise CourseError(
+            f"Asked to grade with the engine {args.engine!r}. There is no such one. Name a "
+            f"scheduler, such as {SCHEME}localhost:8786, or leave --engine out."
+        )
+    # A cluster's workers have starters of their own.
+    starter = Plain() if clustered else choose(args.isolation)
     try:
         grader = Grader(root, limits=limits, starter=starter)
         find = partial(collect, paths, chapters=[one.name for one in grader.chapters])
         if out is None:
             return watch(find, grader, say=say)
         submissions = find()
-        say(f"Isolation: {starter.isolation}. {ALL[starter.isolation].holds}")
-        if lacking():
-            say(f"This system cannot limit: {', '.join(lacking())}.")
         how = fingerprint(root)
-        if args.engine.startswith(SCHEME):
-            engine = Cluster(args.engine, limits=limits, isolation=starter.isolation, how=how)
-        elif args.engine != "local":
-            raise CourseError(
-                f"Asked to grade with the engine {args.engine!r}. There is no such one. Name a "
-                f"scheduler, such as {SCHEME}localhost:8786, or leave --engine out."
+        if clustered:
+            engine = Cluster(
+                args.engine, root=root, limits=limits, isolation=args.isolation, how=how
             )
         else:
             engine = Local(grader, limits=limits, jobs=args.jobs)
+            say(f"Isolation: {starter.isolation}. {ALL[starter.isolation].holds}")
+            if lacking():
+                say(f"This system cannot limit: {', '.join(lacking())}.")
         journal = Journal(out, f"{how} {limits.cell} {limits.notebook}")
         if args.again:
             journal.forget()
