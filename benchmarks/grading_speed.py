@@ -26,7 +26,7 @@ from coursekit.exercises.derive import notebook_of
 from coursekit.exercises.parse import ExerciseSet, read_set
 from coursekit.grading.chapters import read_chapters
 from coursekit.grading.grade import calibrate, grade
-from coursekit.grading.limits import Limits
+from coursekit.grading.runs.limits import Limits
 from coursekit.notebook import text_of_file
 
 ROOT = Path(__file__).resolve().parents[1]

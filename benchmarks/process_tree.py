@@ -10,8 +10,10 @@ each process is also looked at while it runs, and the greater sum counts: both l
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +23,11 @@ from pathlib import Path
 
 import psutil
 
-from coursekit.grading.processes import adopt_orphans
-
 # In seconds. To look for new processes, and at their memory, takes longer than at the time of known
 # ones, of which the last is missed.
 EVERY = 0.08
 ROUNDS = 5
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Cost:
 
 def cost_of(work: Callable[[], object]) -> Cost:
     """Do some work that other processes do, and say what it cost."""
-    adopt_orphans()
+    _adopt_orphans()
     cost, done, seen = Cost(), threading.Event(), {}
     before, start = _counted_seconds(), time.perf_counter()
 
@@ -120,6 +121,11 @@ def end_all_below() -> None:
     left = psutil.Process().children(recursive=True)
     _end(left)
     psutil.wait_procs(left, timeout=10)
+
+
+def _adopt_orphans() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _end(processes: Sequence[psutil.Process]) -> None:

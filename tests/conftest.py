@@ -44,7 +44,7 @@ class Lent:
 @pytest.fixture(scope="session")
 def starter():
     """What grades notebooks: one process, made warm once, as far apart as this machine allows."""
-    from coursekit.grading.starters import choose
+    from coursekit.grading.runs.choosing import choose
 
     found = choose()
     yield found
@@ -54,7 +54,7 @@ def starter():
 @pytest.fixture(scope="module")
 def one_starter(starter):
     """`course.py grade` uses the one that is there, where it is asked for no other isolation."""
-    from coursekit.grading.starters import choose
+    from coursekit.grading.runs.choosing import choose
 
     def lend(wanted=""):
         return Lent(starter) if wanted in ("", starter.isolation) else choose(wanted)

@@ -18,22 +18,28 @@ from test_grading_course import STORAGE, VIEWS, notebook, solutions, submission,
 from coursekit.errors import CourseError
 from coursekit.grading.answers import Answers, find_answers
 from coursekit.grading.chapters import Exercise, read_chapters
-from coursekit.grading.collect import Submission
 from coursekit.grading.command import main, say
 from coursekit.grading.engines import Local
-from coursekit.grading.folders import remove
 from coursekit.grading.grade import grade
 from coursekit.grading.grader import Grader
+from coursekit.grading.handed_in.collect import Submission
 from coursekit.grading.helper_cells import find_helpers
-from coursekit.grading.limits import Limits, lacking
 from coursekit.grading.mistakes import mistake
 from coursekit.grading.names import names_of as names_in
-from coursekit.grading.page import learner_page
-from coursekit.grading.printed import plain, table
-from coursekit.grading.report import csv_text, folder_for, page_names, refuse_other, write_reports
-from coursekit.grading.run import TRIES, CannotRun, read_events, run_nbval
-from coursekit.grading.starters import Plain
+from coursekit.grading.runs.folders import remove
+from coursekit.grading.runs.limits import Limits, lacking
+from coursekit.grading.runs.run import TRIES, CannotRun, read_events, run_nbval
+from coursekit.grading.runs.starters import Plain
 from coursekit.grading.submissions import Cell, Unreadable, cells_of, chapter_of
+from coursekit.grading.told.page import learner_page
+from coursekit.grading.told.printed import plain, table
+from coursekit.grading.told.report import (
+    csv_text,
+    folder_for,
+    page_names,
+    refuse_other,
+    write_reports,
+)
 from coursekit.grading.verdicts import (
     NOT_ATTEMPTED,
     NOT_GRADABLE,
@@ -188,7 +194,7 @@ def test_a_run_in_which_no_cell_starts_is_tried_again_and_no_fault_of_the_answer
         started = len(tries) < 2
         return Run(started=started, why="the kernel did not start")
 
-    monkeypatch.setattr("coursekit.grading.run._run_once", no_kernel)
+    monkeypatch.setattr("coursekit.grading.runs.run._run_once", no_kernel)
     with pytest.raises(CannotRun, match="the kernel did not start"):
         for _ in range(2):
             run_nbval({}, limits=Limits(), starter=Plain())
@@ -202,7 +208,7 @@ def test_a_submission_that_cannot_be_run_is_named_and_not_given_0(course, tmp_pa
     def no_kernel(notebook, limits, starter):
         return Run(why="the kernel did not start")
 
-    monkeypatch.setattr("coursekit.grading.run._run_once", no_kernel)
+    monkeypatch.setattr("coursekit.grading.runs.run._run_once", no_kernel)
     graded = grade(
         json.dumps(submission()).encode(),
         file="a",

@@ -15,17 +15,18 @@ import pytest
 from test_grading_course import submission, write, write_course
 
 from coursekit.grading.chapters import Exercise, read_chapters
-from coursekit.grading.class_page import class_page, standings
-from coursekit.grading.collect import Submission, collect
 from coursekit.grading.command import main
 from coursekit.grading.counting import best_of_each, in_order, newest_of_each
 from coursekit.grading.difference import Difference, first_difference
 from coursekit.grading.earlier import Earlier
 from coursekit.grading.grader import Grader, fingerprint
-from coursekit.grading.journal import FILE, Journal
-from coursekit.grading.limits import Limits
+from coursekit.grading.handed_in.collect import Submission, collect
 from coursekit.grading.on_save import watch
-from coursekit.grading.page import learner_page
+from coursekit.grading.runs.limits import Limits
+from coursekit.grading.runs.starters import Plain
+from coursekit.grading.told.class_page import class_page, standings
+from coursekit.grading.told.journal import FILE, Journal
+from coursekit.grading.told.page import learner_page
 from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT, Graded, Verdict
 
 pytestmark = pytest.mark.usefixtures("one_starter")
@@ -162,7 +163,7 @@ def test_a_full_disk_is_told_and_what_was_graded_is_kept(course, tmp_path, monke
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("coursekit.grading.report._write", full)
+        patch.setattr("coursekit.grading.told.report._write", full)
         assert main([str(folder), "--out", str(out)], root=course) == 1
     assert "No space left on device" in capsys.readouterr().err
     assert main([str(folder), "--out", str(out)], root=course) == 0
@@ -360,3 +361,18 @@ def test_an_engine_that_is_not_there_is_refused(course, tmp_path, capsys):
     command = [str(path), "--out", str(tmp_path / "out"), "--engine", "slurm"]
     assert main(command, root=course) == 1
     assert "There is no such one. Name a scheduler" in capsys.readouterr().err
+
+
+def test_who_is_who_is_told_without_grading(course, tmp_path, capsys, count_grading):
+    folder = handed_in(tmp_path / "in", ada=submission(), bo=submission())
+    out = tmp_path / "out"
+    assert main([str(folder), "--list", "--out", str(out)], root=course) == 0
+    printed = capsys.readouterr().out
+    assert "ada  ←  ada/01_storage.ipynb" in printed and "Whose notebook is it?" in printed
+    assert not count_grading and not out.exists()
+
+
+def test_why_answers_are_not_kept_apart_better_is_told(course, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("coursekit.grading.command.choose", lambda _: Plain("no memory is left"))
+    main([str(handed_in(tmp_path / "in", ada={})), "--out", str(tmp_path / "out")], root=course)
+    assert "It is no better one, and slower: no memory is left." in capsys.readouterr().out

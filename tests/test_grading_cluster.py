@@ -11,9 +11,9 @@ from test_grading_course import submission, write, write_course
 
 from coursekit.errors import CourseError
 from coursekit.grading.cluster import Cluster
-from coursekit.grading.collect import Submission, collect
 from coursekit.grading.grader import fingerprint
-from coursekit.grading.limits import Limits
+from coursekit.grading.handed_in.collect import Submission, collect
+from coursekit.grading.runs.limits import Limits
 
 WRONG = "def offset(index, strides):\n    return 0"
 

@@ -20,10 +20,10 @@ from zoneinfo import available_timezones
 import pytest
 
 from coursekit.errors import CourseError
-from coursekit.grading import archives, items, learners, walk
-from coursekit.grading.attempts import natural, newest, submitted_at
-from coursekit.grading.collect import Submission, collect
-from coursekit.grading.learner_names import chapter_pattern, name_of_notebook
+from coursekit.grading.handed_in import archives, items, learners, walk
+from coursekit.grading.handed_in.attempts import natural, newest, submitted_at
+from coursekit.grading.handed_in.collect import Submission, collect
+from coursekit.grading.handed_in.learner_names import chapter_pattern, name_of_notebook
 from coursekit.grading.submissions import Unreadable
 
 CHAPTERS = ("01_storage_and_stride", "02_views", "03_dynamic_graph")

@@ -11,8 +11,8 @@ from test_grading_course import code, nbgrader, shown, write
 
 from coursekit.grading.check_cells import graded_check, imports_of
 from coursekit.grading.command import main
-from coursekit.grading.limits import Limits
 from coursekit.grading.names import Names, names_of
+from coursekit.grading.runs.limits import Limits
 
 GIVEN = "import torch\n\nfrom insidetorch import check"
 RULE = "def new_strides(sizes):\n    raise NotImplementedError"

@@ -20,10 +20,11 @@ from test_grading_course import STORAGE, solutions, submission, write_course
 from coursekit.errors import CourseError
 from coursekit.grading.chapters import read_chapters
 from coursekit.grading.grade import grade
-from coursekit.grading.isolation import ALL
-from coursekit.grading.limits import MOST_PROCESSES, Limits
-from coursekit.grading.run import run_nbval
-from coursekit.grading.starters import Plain, Warm, choose
+from coursekit.grading.runs.choosing import choose
+from coursekit.grading.runs.isolation import ALL
+from coursekit.grading.runs.limits import MOST_PROCESSES, Limits
+from coursekit.grading.runs.run import run_nbval
+from coursekit.grading.runs.starters import Plain, Warm
 from coursekit.grading.verdicts import NOT_YET, RIGHT, Verdict
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these ways")
@@ -218,7 +219,7 @@ def test_an_isolation_that_cannot_be_had_is_refused(monkeypatch):
     with pytest.raises(CourseError, match=r"'chroot'\. There is no such one"):
         choose("chroot")
     monkeypatch.setattr(
-        "coursekit.grading.starters._best",
+        "coursekit.grading.runs.choosing._best",
         lambda: (Plain(), dict.fromkeys(ALL, "not here") | {"process": ""}),
     )
     with pytest.raises(CourseError, match=r"cannot be had here: not here\. Leave"):

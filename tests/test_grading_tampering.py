@@ -17,8 +17,8 @@ from test_grading_course import STORAGE, code, nbgrader, shown, solutions, submi
 
 from coursekit.grading.chapters import OBSERVATION
 from coursekit.grading.command import main
-from coursekit.grading.limits import Limits
-from coursekit.grading.starters import Plain
+from coursekit.grading.runs.limits import Limits
+from coursekit.grading.runs.starters import Plain
 from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT
 
 SOLVED = solutions(STORAGE)

@@ -19,7 +19,7 @@ from coursekit import environment, install, labcheck, launcher
 from coursekit.environment import ROOT
 from coursekit.errors import CourseError
 
-BEFORE_INSTALLATION = ("launcher", "environment", "install", "explain", "errors")
+BEFORE_INSTALLATION = ("arguments", "launcher", "environment", "install", "explain", "errors")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from . import machine
+from .arguments import parser
 from .bring_back import bring_back, why_not_back
 from .clinic import build_clinic, check_clinic, has_clinic
 from .clinic_source import CHAPTER as CLINIC
@@ -21,7 +22,6 @@ from .exercises.build import build_exercises, check_exercises
 from .exercises.parse import find_sets
 from .files import back_up, write_atomically
 from .findings import Finding
-from .launcher import parser
 from .notebook import edited_by_hand, read_notebook, same_cells, text_of_file
 from .plan import Plan, make_plan
 from .sources import Lesson, find_lessons

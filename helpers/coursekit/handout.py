@@ -16,11 +16,11 @@ from pathlib import Path
 from insidetorch.mini.sources import INSTEAD, PACKED
 from insidetorch.packed import pack
 
+from .arguments import parser
 from .environment import ROOT
 from .errors import CourseError
 from .exercises.build import solved_in
 from .exercises.parse import find_sets, read_set
-from .launcher import parser
 from .notebook import edited_by_hand, read_notebook
 from .texts import read_text
 
@@ -33,7 +33,16 @@ FILES = (
 )
 # What of coursekit `lab` and `reset` need; a test reads that they need nothing else.
 LEARNERS = (
-    *("__init__", "__main__", "launcher", "environment", "install", "explain", "errors"),
+    *(
+        "__init__",
+        "__main__",
+        "arguments",
+        "launcher",
+        "environment",
+        "install",
+        "explain",
+        "errors",
+    ),
     *("labcheck", "lab", "machine", "reset", "files", "texts"),
 )
 README = "teach/handout_readme.md"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from . import labcheck, machine
+from .arguments import parser
 from .environment import ROOT
 from .errors import CourseError
-from .launcher import parser
 
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp

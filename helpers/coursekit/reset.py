@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from .arguments import parser
 from .environment import ROOT
 from .errors import CourseError
 from .files import back_up, write_atomically
-from .launcher import parser
 from .texts import read_text
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .arguments import parser
 from .environment import ROOT
-from .launcher import parser
 from .machine import find_chromium
 
 NOTHING_SELECTED = 5  # pytest's exit status where no test was left to run

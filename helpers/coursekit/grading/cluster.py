@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from ..environment import ROOT
 from ..errors import CourseError
-from .collect import Submission
 from .grader import Grader, fingerprint
-from .limits import Limits
-from .starters import choose
+from .handed_in.collect import Submission
+from .runs.choosing import choose
+from .runs.limits import Limits
 from .submissions import Unreadable
 from .verdicts import Graded
 

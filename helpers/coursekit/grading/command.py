@@ -13,21 +13,24 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TextIO
 
+from ..arguments import parser
 from ..environment import ROOT
 from ..errors import CourseError
-from ..launcher import parser
+from .chapters import read_chapters
 from .cluster import SCHEME, Cluster
-from .collect import Submission, collect
 from .counting import BEST, best_of_each, in_order, newest_of_each
 from .engines import Engine, Local
 from .grader import Grader, fingerprint
-from .isolation import ALL
-from .journal import Journal
-from .limits import Limits, lacking
+from .handed_in.collect import Submission, collect
+from .handed_in.learners import RULES
 from .on_save import watch
-from .printed import line, table
-from .report import folder_for, write_reports
-from .starters import Plain, choose
+from .runs.choosing import choose
+from .runs.isolation import ALL
+from .runs.limits import Limits, lacking
+from .runs.starters import Plain
+from .told.journal import Journal
+from .told.printed import line, plain, table
+from .told.report import folder_for, write_reports
 from .verdicts import Graded
 
 # Of so many submissions each exercise is told; of more, a line for each.
@@ -79,7 +82,9 @@ def interruptible() -> Iterator[None]:
 def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
     """Grade what the arguments name, with a starter that is closed however this ends."""
     paths = [Path(path) for path in args.paths]
-    out = None if args.watch else folder_for(args.out)
+    out = None if args.watch or args.list else folder_for(args.out)
+    if args.list:
+        return _list(paths, root)
     clustered = args.engine.startswith(SCHEME)
     if not clustered and args.engine != "local":
         raise CourseError(
@@ -102,6 +107,8 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
         else:
             engine = Local(grader, limits=limits, jobs=args.jobs)
             say(f"Isolation: {starter.isolation}. {ALL[starter.isolation].holds}")
+            if starter.why:
+                say(f"It is no better one, and slower: {starter.why}.")
             if lacking():
                 say(f"This system cannot limit: {', '.join(lacking())}.")
         journal = Journal(out, f"{how} {limits.cell} {limits.notebook}")
@@ -118,6 +125,16 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
     finally:
         starter.close()
     return _report(in_order(graded), out)
+
+
+def _list(paths: Sequence[Path], root: Path) -> int:
+    """Print who has handed in what, and by which rules that was told."""
+    chapters = read_chapters(root)
+    for one in collect(paths, chapters=[chapter.name for chapter in chapters]):
+        problem = f": {one.problem}" if one.problem else ""
+        say(plain(f"{one.learner}  ←  {one.name}{problem}"))
+    say(f"\n{RULES}")
+    return 0
 
 
 def _all(

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .attempts import natural, newest
 from .chapters import Chapter
-from .collect import Submission
+from .handed_in.attempts import natural, newest
+from .handed_in.collect import Submission
 from .submissions import Unreadable, cells_of, chapter_of
 from .verdicts import Graded
 

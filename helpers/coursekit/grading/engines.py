@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Protocol
 
-from .collect import Submission
 from .grader import Grader
-from .limits import Limits
+from .handed_in.collect import Submission
+from .runs.limits import Limits
 from .verdicts import Graded
 
 # A run waits for its kernel about a third of its time.

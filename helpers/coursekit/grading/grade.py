@@ -16,7 +16,7 @@ from .helper_cells import find_helpers
 from .mistakes import OTHER, mistake, observation_of, uses
 from .names import names_of
 from .plain_python import borrowed
-from .run import CannotRun
+from .runs.run import CannotRun
 from .sitting import Sitting
 from .submissions import Unreadable, cells_of, chapter_of
 from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, RIGHT, Check, Graded, Run, Verdict

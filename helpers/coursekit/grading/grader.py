@@ -8,12 +8,12 @@ from pathlib import Path
 from threading import Lock
 
 from .chapters import Chapter, read_chapters
-from .collect import Submission
 from .earlier import Earlier
 from .grade import calibrate, grade
-from .limits import Limits
-from .run import run_nbval
-from .starters import Starter
+from .handed_in.collect import Submission
+from .runs.limits import Limits
+from .runs.run import run_nbval
+from .runs.starters import Starter
 from .submissions import Unreadable
 from .verdicts import Graded
 

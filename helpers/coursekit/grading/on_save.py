@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .collect import Submission
 from .earlier import Earlier
 from .grader import Grader
-from .printed import table
+from .handed_in.collect import Submission
+from .told.printed import table
 from .verdicts import Graded
 
 LOOK_EVERY = 0.5

@@ -69,7 +69,7 @@ def packages() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="grade-packages-"))
     atexit.register(remove, folder)
     for name in PACKAGES:
-        source = Path(__file__).parents[2] / name
+        source = Path(__file__).parents[3] / name
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, folder / name, ignore=ignored)
     # A run writes no compiled code, and the copies of these files are not newer than it.

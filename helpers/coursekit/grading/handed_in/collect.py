@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import CourseError
+from ...errors import CourseError
+from ..submissions import Unreadable
 from .archives import read_member
 from .attempts import natural
 from .items import Item, is_zip, shown
 from .learners import NO_NOTEBOOK, Learner, handed_in, labels
-from .submissions import Unreadable
 from .walk import items_in_folder, items_of_file, place_of, read_file
 
 

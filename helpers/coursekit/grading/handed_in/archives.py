@@ -19,9 +19,9 @@ from pathlib import Path, PureWindowsPath
 from stat import S_ISLNK
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from ..submissions import LARGEST_FILE, Unreadable
 from .attempts import LONGEST_STAMP, TIMESTAMP, submitted_at
 from .items import UNPACK, Item, is_notebook, is_zip, left_out, matters, shown
-from .submissions import LARGEST_FILE, Unreadable
 
 MOST_ENTRIES = 100_000
 NO_FILE = "it is no file that can be read"

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from ..submissions import LARGEST_FILE, Unreadable
 from .archives import NO_FILE, NOT_THERE, items_in_zip, too_large
 from .attempts import LONGEST_STAMP, TIMESTAMP, submitted_at
 from .items import UNPACK, Item, is_notebook, is_other_archive, is_zip, left_out, matters, shown
-from .submissions import LARGEST_FILE, Unreadable
 
 LEADS_OUT = "it is a link that leads out of the folder, which is not followed"
 LEADS_NOWHERE = "it is a link that leads nowhere"

@@ -19,10 +19,8 @@ from typing import Protocol
 
 import psutil
 
-from ..errors import CourseError
 from .bare import environment
 from .folders import prepare, remove
-from .isolation import ALL
 from .processes import end_run, end_strays
 
 LARGEST = 1 << 16
@@ -34,6 +32,7 @@ class Starter(Protocol):
     """Starts nbval's process for a run, and ends what a run has started."""
 
     isolation: str
+    why: str
 
     def start(
         self, folder: Path, arguments: list[str], token: str, told: int, log: int
@@ -51,9 +50,15 @@ class Starter(Protocol):
 
 
 class Plain:
-    """Starts a new process for each run, which loads everything itself."""
+    """Starts a new process for each run, which loads everything itself.
+
+    `why` tells why there is nothing better, where there could be.
+    """
 
     isolation = "process"
+
+    def __init__(self, why: str = "") -> None:
+        self.why = why
 
     def start(
         self, folder: Path, arguments: list[str], token: str, told: int, log: int
@@ -82,6 +87,8 @@ class Warm:
     Raises OSError where there can be none. `allowed` says for each way of isolation why it cannot
     be had here, or "". Whoever sets `isolation` chooses among them.
     """
+
+    why = ""
 
     def __init__(self, isolation: str = "process") -> None:
         self.isolation = isolation
@@ -128,7 +135,7 @@ class Warm:
         token = token_hex(16)
         with theirs, (self.folder / "log").open("wb") as log:
             self.parent = psutil.Popen(
-                [sys.executable, "-P", "-m", "coursekit.grading.warm", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "coursekit.grading.runs.warm", str(theirs.fileno())],
                 cwd=self.folder,
                 env=environment(self.folder, token),
                 stdin=subprocess.DEVNULL,
@@ -172,39 +179,3 @@ class Warm:
 def _note_the_end(process: psutil.Popen) -> None:
     """Let a process know that it has ended, should somebody else have waited for it."""
     process.poll()
-
-
-def choose(wanted: str = "") -> Starter:
-    """A starter with the isolation that is asked for, or else the best that there is here.
-
-    Raises CourseError where it cannot be had.
-    """
-    if wanted and wanted not in ALL:
-        raise CourseError(
-            f"Asked for the isolation {wanted!r}. There is no such one. Choose one of "
-            f"{', '.join(ALL)}, or leave --isolation out: the best that works here is taken."
-        )
-    starter, problems = _best()
-    if not wanted or wanted == starter.isolation:
-        return starter
-    if problems[wanted]:
-        starter.close()
-        raise CourseError(
-            f"Asked for the isolation {wanted!r}. It cannot be had here: {problems[wanted]}. Leave "
-            f"--isolation out: then it is {starter.isolation!r}."
-        )
-    starter.isolation = wanted
-    return starter
-
-
-def _best() -> tuple[Starter, dict[str, str]]:
-    """The best starter that there is here, and why the other ways of isolation cannot be had."""
-    if sys.platform != "linux":
-        return Plain(), dict.fromkeys(ALL, "only Linux has it") | {Plain.isolation: ""}
-    try:
-        warm = Warm()
-    except OSError as problem:
-        why = f"the process with all that runs need did not start ({problem})"
-        return Plain(), dict.fromkeys(ALL, why) | {Plain.isolation: ""}
-    warm.isolation = next(name for name in ALL if not warm.allowed[name])
-    return warm, warm.allowed

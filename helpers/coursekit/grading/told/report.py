@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import CourseError
+from ...errors import CourseError
+from ..verdicts import Graded
 from .class_page import class_page
 from .journal import FILE as JOURNAL
 from .page import learner_page
 from .printed import plain
-from .verdicts import Graded
 
 RESULTS = "results.json"
 LEARNERS = "learners"

@@ -17,11 +17,11 @@ import nbformat
 import psutil
 from nbformat import NotebookNode
 
+from ..verdicts import Check, Run
 from .folders import throw_away_folder
 from .limits import MOST_PROCESSES, Limits
 from .processes import count_below
 from .starters import Starter
-from .verdicts import Check, Run
 
 MOST_TOLD = 8 << 20
 LOOK_EVERY = 0.02
@@ -31,8 +31,8 @@ SILENCE = 10
 # Two kernels that start at once can choose the same port; then one of them ends.
 TRIES = 3
 OPTIONS = [
-    *("-p", "coursekit.grading.quick_start", "-p", "nbval.plugin"),
-    *("-p", "coursekit.grading.plugin", "-p", "no:cacheprovider"),
+    *("-p", "coursekit.grading.runs.quick_start", "-p", "nbval.plugin"),
+    *("-p", "coursekit.grading.runs.plugin", "-p", "no:cacheprovider"),
     *("--nbval", "--nbval-current-env", "--noconftest", "--color=no", "-q", "--tb=no"),
 ]
 

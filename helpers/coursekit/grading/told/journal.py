@@ -8,9 +8,9 @@ import os
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from .collect import Submission
-from .submissions import Unreadable
-from .verdicts import Graded
+from ..handed_in.collect import Submission
+from ..submissions import Unreadable
+from ..verdicts import Graded
 
 FILE = "journal.jsonl"
 

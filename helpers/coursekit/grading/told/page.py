@@ -7,7 +7,7 @@ from html import escape
 
 from insidetorch.learn.prose import inline
 
-from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
+from ..verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
 
 MOST_SHOWN = 3000
 # Told by the mark and the word as well as by the colour.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from .verdicts import Graded
+from ..verdicts import Graded
 
 
 def table(graded: Sequence[Graded], *, only: Collection[str] | None = None) -> str:

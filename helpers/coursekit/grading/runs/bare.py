@@ -6,7 +6,7 @@ import os
 import site
 from pathlib import Path
 
-from ..machine import kernel_environment
+from ...machine import kernel_environment
 from .folders import packages
 from .processes import TOKEN
 

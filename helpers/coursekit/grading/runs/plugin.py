@@ -17,9 +17,9 @@ import pytest
 from nbformat import NotebookNode, v4
 from nbval.plugin import IPyNbCell, NbCellError
 
+from ..chapters import OBSERVATION, observations
+from ..graft import NOTE
 from . import forked_kernel
-from .chapters import OBSERVATION, observations
-from .graft import NOTE
 from .limits import limit_resources
 from .processes import adopt_orphans, end_children
 from .watch import Watch, cannot_go_on

@@ -1,8 +1,8 @@
 """What is copied for each run? A process that has loaded pytest, Jupyter and torch, no more.
 
-The grader starts `python -m coursekit.grading.warm NUMBER` once and asks for copies through the
-socket of that number. This process starts no thread and opens no other socket, without which a copy
-by fork would not be safe, and no cell of a learner's runs in it.
+The grader starts `python -m coursekit.grading.runs.warm NUMBER` once and asks for copies through
+the socket of that number. This process starts no thread and opens no other socket, without which a
+copy by fork would not be safe, and no cell of a learner's runs in it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST = 1 << 20
 LOADED = (
     *("pytest", "nbval.plugin", "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell"),
     *("torch", "numpy", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "insidetorch"),
-    *("coursekit.grading.plugin", "coursekit.grading.guard"),
+    *("coursekit.grading.runs.plugin", "coursekit.grading.guard"),
 )
 
 
@@ -37,7 +37,7 @@ def main(channel: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     adopt_orphans()
-    shown = shown_places(Path(__file__).parents[2])
+    shown = shown_places(Path(__file__).parents[3])
     allowed = {one.name: trial(one, Path.cwd(), shown) for one in ALL.values()}
     # A copy that has ended leaves nothing behind.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from insidetorch.learn.prose import inline
 
+from ..verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
 from .page import document, printable, text, title_of
-from .verdicts import NOT_ATTEMPTED, NOT_GRADABLE, NOT_YET, RIGHT, Graded, Verdict
 
 # Help is needed where fewer than this part of those who handed it in have solved an exercise.
 ENOUGH = 0.7

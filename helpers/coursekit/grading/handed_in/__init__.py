@@ -1,0 +1,1 @@
+"""What has a class handed in, and who handed in what?"""

@@ -1,0 +1,1 @@
+"""What is told of what was graded, and where does it stand?"""
