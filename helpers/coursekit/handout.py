@@ -33,17 +33,8 @@ FILES = (
 )
 # What of coursekit `lab` and `reset` need; a test reads that they need nothing else.
 LEARNERS = (
-    *(
-        "__init__",
-        "__main__",
-        "arguments",
-        "launcher",
-        "environment",
-        "install",
-        "explain",
-        "errors",
-    ),
-    *("labcheck", "lab", "machine", "reset", "files", "texts"),
+    *("__init__", "__main__", "arguments", "launcher", "environment", "install", "explain"),
+    *("errors", "labcheck", "lab", "machine", "reset", "files", "texts"),
 )
 README = "teach/handout_readme.md"
 SYMPTOMS = """\
