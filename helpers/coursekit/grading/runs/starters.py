@@ -75,7 +75,8 @@ class Plain:
 
     def end(self, process: psutil.Process, token: str) -> None:
         end_run(process, token)
-        _note_the_end(process)
+        # Somebody else may have waited for it: so it knows that it has ended.
+        process.poll()
 
     def close(self) -> None:
         """Nothing was started for all runs."""
@@ -129,22 +130,12 @@ class Warm:
     def _load(self) -> None:
         """Start the process, and wait until it has loaded everything."""
         self.folder = Path(tempfile.mkdtemp(prefix="grade-warm-"))
-        prepare(self.folder)
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel.settimeout(SECONDS_TO_LOAD)
-        token = token_hex(16)
-        with theirs, (self.folder / "log").open("wb") as log:
-            self.parent = psutil.Popen(
-                [sys.executable, "-P", "-m", "coursekit.grading.runs.warm", str(theirs.fileno())],
-                cwd=self.folder,
-                env=environment(self.folder, token),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        self.parent = None
         try:
+            with theirs:
+                self.parent = self._start(theirs.fileno())
             told = json.loads(self._reply())
             self.allowed: dict[str, str] = told["allowed"]
             if told["threads"] != 1:
@@ -152,6 +143,20 @@ class Warm:
         except BaseException:
             self._unload()
             raise
+
+    def _start(self, channel: int) -> psutil.Popen:
+        prepare(self.folder)
+        with (self.folder / "log").open("wb") as log:
+            return psutil.Popen(
+                [sys.executable, "-P", "-m", "coursekit.grading.runs.warm", str(channel)],
+                cwd=self.folder,
+                env=environment(self.folder, token_hex(16)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[channel],
+                start_new_session=True,
+            )
 
     def _copy(self, request: dict, told: int, log: int) -> psutil.Process:
         socket.send_fds(self.channel, [json.dumps(request).encode()], [told, log])
@@ -165,6 +170,9 @@ class Warm:
 
     def _unload(self) -> None:
         self.channel.close()
+        remove(self.folder)
+        if self.parent is None:
+            return
         with suppress(psutil.TimeoutExpired):
             # It ends by itself, and everything below it.
             self.parent.wait(10)
@@ -172,10 +180,4 @@ class Warm:
         with suppress(psutil.Error):
             self.parent.kill()
             self.parent.wait(10)
-        _note_the_end(self.parent)
-        remove(self.folder)
-
-
-def _note_the_end(process: psutil.Popen) -> None:
-    """Let a process know that it has ended, should somebody else have waited for it."""
-    process.poll()
+        self.parent.poll()
