@@ -161,6 +161,8 @@ def test_under_nbgrader_only_a_right_answer_passes(course, monkeypatch):
     assert check("1.1", double, CASES).outcome == "right"
     with pytest.raises(AssertionError, match=r"1\.1 not yet\. That is the square"):
         check("1.1", lambda x: x * x, CASES)
+    # Whose course it is has not solved it.
+    assert not remembered("exercises", "1.1")
 
 
 def test_a_print_is_shown_and_changes_no_verdict(course, capsys):

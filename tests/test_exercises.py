@@ -110,7 +110,8 @@ def test_no_solution_stands_where_learners_look(chapter):
 def test_exercises_have_no_outputs_and_the_metadata_of_nbgrader(chapter):
     notebook = json.loads((ROOT / "exercises" / f"{chapter.name}.ipynb").read_text("utf-8"))
     graded = [c["metadata"]["nbgrader"] for c in notebook["cells"] if "nbgrader" in c["metadata"]]
-    assert [g["grade_id"] for g in graded if g["solution"]] == [e.id for e in chapter.exercises]
+    names = [e.id.replace(".", "-") for e in chapter.exercises]
+    assert [g["grade_id"] for g in graded if g["solution"]] == names
     assert sum(g.get("points", 0) for g in graded) == sum(
         e.about["points"] for e in chapter.exercises
     )

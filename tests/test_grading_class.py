@@ -19,15 +19,17 @@ from coursekit.grading.command import main
 from coursekit.grading.counting import best_of_each, in_order, newest_of_each
 from coursekit.grading.difference import Difference, first_difference
 from coursekit.grading.earlier import Earlier
+from coursekit.grading.grade import grade
 from coursekit.grading.grader import Grader, fingerprint
+from coursekit.grading.graft import NOTE
 from coursekit.grading.handed_in.collect import Submission, collect
 from coursekit.grading.on_save import watch
-from coursekit.grading.runs.limits import Limits
+from coursekit.grading.runs.limits import TOO_LONG, Limits
 from coursekit.grading.runs.starters import Plain
 from coursekit.grading.told.class_page import class_page, standings
 from coursekit.grading.told.journal import FILE, Journal
 from coursekit.grading.told.page import learner_page
-from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT, Graded, Verdict
+from coursekit.grading.verdicts import NOT_ATTEMPTED, NOT_YET, RIGHT, Check, Graded, Run, Verdict
 
 pytestmark = pytest.mark.usefixtures("one_starter")
 
@@ -376,3 +378,26 @@ def test_why_answers_are_not_kept_apart_better_is_told(course, tmp_path, capsys,
     monkeypatch.setattr("coursekit.grading.command.choose", lambda _: Plain("no memory is left"))
     main([str(handed_in(tmp_path / "in", ada={})), "--out", str(tmp_path / "out")], root=course)
     assert "It is no better one, and slower: no memory is left." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("first", "runs"), [(True, 2), (False, 3)])
+def test_who_takes_too_long_after_right_answers_is_not_run_alone_as_well(course, first, runs):
+    ran = []
+
+    def run_notebook(notebook):
+        units = {cell.metadata[NOTE]["unit"] for cell in notebook.cells}
+        ran.append(units)
+        checks = {"1.1": Check(first), "1.3": Check(True)}
+        if "1.2" in units:
+            return Run(checks, started=True, stopped="1.2", why=f"{TOO_LONG} 20 s")
+        return Run(checks, started=True, finished=True)
+
+    graded = grade(
+        json.dumps(submission()).encode(),
+        file="a",
+        chapters=read_chapters(course),
+        problems_of=lambda _: {},
+        run_notebook=run_notebook,
+    )
+    assert [one.outcome == RIGHT for one in graded.verdicts] == [first, False, True]
+    assert len(ran) == runs

@@ -34,7 +34,7 @@ FILES = (
 # What of coursekit `lab` and `reset` need; a test reads that they need nothing else.
 LEARNERS = (
     *("__init__", "__main__", "arguments", "launcher", "environment", "install", "explain"),
-    *("errors", "labcheck", "lab", "machine", "reset", "files", "texts"),
+    *("errors", "labcheck", "lab", "machine", "reset", "files", "texts", "grade_ids"),
 )
 README = "teach/handout_readme.md"
 SYMPTOMS = """\

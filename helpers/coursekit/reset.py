@@ -11,6 +11,7 @@ from .arguments import parser
 from .environment import ROOT
 from .errors import CourseError
 from .files import back_up, write_atomically
+from .grade_ids import exercise_of
 from .texts import read_text
 
 
@@ -100,4 +101,4 @@ def _found(what: str, root: Path) -> tuple[Path, dict[str, str]]:
 
 def _exercise(cell: dict) -> str:
     grading = cell.get("metadata", {}).get("nbgrader", {})
-    return grading.get("grade_id", "") if grading.get("solution") else ""
+    return exercise_of(grading.get("grade_id", "")) if grading.get("solution") else ""

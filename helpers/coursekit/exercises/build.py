@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 
 from ..errors import CourseError
 from ..files import back_up, write_atomically
+from ..grade_ids import exercise_of
 from ..notebook import read_notebook, text_of_file
 from .derive import notebook_of
 from .exercise import ExerciseSet
@@ -94,8 +95,9 @@ def solved_in(found: ExerciseSet) -> list[str]:
     solved = []
     for cell in read_notebook(exercises, name=f"exercises/{found.name}.ipynb").cells:
         grading = cell.metadata.get("nbgrader", {})
-        if grading.get("solution") and stubs.get(grading.get("grade_id")) != cell.source:
-            solved.append(str(grading.get("grade_id")))
+        exercise_id = exercise_of(str(grading.get("grade_id")))
+        if grading.get("solution") and stubs.get(exercise_id) != cell.source:
+            solved.append(exercise_id)
     return solved
 
 

@@ -8,6 +8,7 @@ import nbformat
 from nbformat import NotebookNode, v4
 
 from ..cells import cell_ids, new_node
+from ..grade_ids import grade_id_of
 from ..notebook import KERNEL, LANGUAGE
 from .exercise import Exercise, ExerciseSet
 
@@ -47,14 +48,14 @@ def _notebook(
 
 
 def _cells(exercise: Exercise, answer: str) -> list[NotebookNode]:
-    dashed = exercise.id.replace(".", "-")
+    dashed = grade_id_of(exercise.id)
     locked = {"editable": False, "deletable": False}
     setup = [v4.new_code_cell(exercise.setup, id=f"setup-{dashed}")] if exercise.setup else []
     return [
         v4.new_markdown_cell(_statement(exercise), id=f"statement-{dashed}", metadata=locked),
         *setup,
         v4.new_code_cell(
-            answer, id=f"answer-{dashed}", metadata={"nbgrader": _grading(exercise.id, answer=True)}
+            answer, id=f"answer-{dashed}", metadata={"nbgrader": _grading(dashed, answer=True)}
         ),
         v4.new_code_cell(
             exercise.check_cell,
@@ -64,7 +65,7 @@ def _cells(exercise: Exercise, answer: str) -> list[NotebookNode]:
                 **locked,
                 "jupyter": {"source_hidden": True},
                 "nbgrader": {
-                    **_grading(f"{exercise.id}-check", answer=False),
+                    **_grading(f"{dashed}-check", answer=False),
                     "points": exercise.about["points"],
                 },
             },

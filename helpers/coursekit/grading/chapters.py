@@ -11,6 +11,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from ..errors import CourseError
+from ..grade_ids import exercise_of
 from ..notebook import read_notebook
 
 OBSERVATION = "application/vnd.insidetorch.observation+json"
@@ -66,7 +67,7 @@ def read_chapters(root: Path) -> list[Chapter]:
 def grade_id(cell: NotebookNode, *, kind: str) -> str:
     """The grade id of an answer cell (kind "solution") or check cell ("grade"), "" of others."""
     found = cell.metadata.get("nbgrader") or {}
-    return found.get("grade_id", "") if found.get(kind) else ""
+    return exercise_of(found.get("grade_id", "")) if found.get(kind) else ""
 
 
 def observations(outputs: list[NotebookNode]) -> list[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from nbformat import NotebookNode
 
@@ -107,9 +108,16 @@ def _run_all(sitting: Sitting, attempted: list[str]) -> tuple[dict[str, Check], 
     notes = [
         f"{one.unit} is needed by {', '.join(sorted(one.needed_by))}" for one in sitting.helpers
     ]
-    # Nothing of the learner's runs before the first one: alone it would do the same.
-    for exercise in attempted[1:]:
-        if not checks[exercise].right and (alone := sitting.alone(exercise)).right:
+    doubtful = False
+    for before, exercise in pairwise(attempted):
+        # Nothing of the learner's runs before the first one: alone it would do the same.
+        doubtful |= not checks[before].right
+        if checks[exercise].right:
+            continue
+        # Who takes too long after right answers alone would take as long alone.
+        if exercise in sitting.too_long and not doubtful:
+            continue
+        if (alone := sitting.alone(exercise)).right:
             checks[exercise] = alone
             notes.append(f"{exercise}: right alone, but not after the answers before it")
     return checks, notes + sitting.left_out

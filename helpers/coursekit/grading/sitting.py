@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 from .chapters import Chapter
 from .graft import graft
 from .helper_cells import Helper
+from .runs.limits import TOO_LONG
 from .verdicts import Check, Run
 
 
@@ -18,7 +19,8 @@ class Sitting:
     """One submission while it is graded: its answers and helper cells, run in any selection.
 
     `run_notebook` runs a grafted notebook, or raises CannotRun.
-    `left_out` names the helper cells that kept the others from running.
+    `left_out` names the helper cells that kept the others from running, `too_long` holds the
+    exercises that have used up their time.
     """
 
     chapter: Chapter
@@ -26,6 +28,7 @@ class Sitting:
     helpers: list[Helper]
     run_notebook: Callable[[NotebookNode], Run]
     left_out: list[str] = field(default_factory=list)
+    too_long: set[str] = field(default_factory=set)
 
     def run(self, units: Collection[str]) -> Run:
         notebook = graft(self.chapter, self.answers, self.helpers, units)
@@ -46,6 +49,8 @@ class Sitting:
             units.remove(run.stopped)
             if run.stopped in exercises:
                 checks[run.stopped] = Check(False, run.why)
+                if run.why.startswith(TOO_LONG):
+                    self.too_long.add(run.stopped)
             else:
                 self.left_out.append(f"{run.stopped} was left out: {run.why}")
         for name in exercises:

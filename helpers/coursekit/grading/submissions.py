@@ -10,6 +10,7 @@ from typing import Any
 
 from insidetorch.learn.file_cells import MAGIC
 
+from ..grade_ids import exercise_of
 from .chapters import Chapter
 from .names import names_of
 
@@ -39,7 +40,7 @@ class Cell:
     def grade_id(self) -> str:
         found = self.metadata.get("nbgrader")
         name = found.get("grade_id") if isinstance(found, dict) else None
-        return name if isinstance(name, str) else ""
+        return exercise_of(name) if isinstance(name, str) else ""
 
 
 def cells_of(notebook: bytes) -> list[Cell]:

@@ -9,6 +9,8 @@ from threading import Event
 MEMORY = 6 << 30
 FILE_SIZE = 64 << 20
 MOST_PROCESSES = 256
+# How it is told that a cell has used up its time.
+TOO_LONG = "it took longer than"
 
 
 @dataclass(frozen=True)

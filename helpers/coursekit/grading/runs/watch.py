@@ -11,6 +11,8 @@ from time import monotonic
 
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+from .limits import TOO_LONG
+
 LARGEST_OUTPUT = 5_000_000
 MESSAGE_SIZE = 200
 LOOK_EVERY = 0.2
@@ -47,7 +49,7 @@ class Watch:
                 if not self.kernel.is_alive():
                     raise CannotGoOn("it ended the kernel") from None
                 if monotonic() > end:
-                    raise CannotGoOn(f"it took longer than {timeout:g} s") from None
+                    raise CannotGoOn(f"{TOO_LONG} {timeout:g} s") from None
                 continue
             if message["parent_header"].get("msg_id") == msg_id:
                 return
