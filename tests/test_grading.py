@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -257,13 +258,34 @@ def test_the_chapter_is_known_by_the_answers_and_else_by_the_name(course, tmp_pa
     chapters = read_chapters(course)
     renamed = write(tmp_path / "02_views.ipynb", submission())
     assert chapter_of(renamed.name, cells_of(renamed.read_bytes()), chapters).name == "01_storage"
-    empty = write(tmp_path / "ada_02_views.ipynb", {"nbformat": 4, "cells": []})
-    assert chapter_of(empty.name, cells_of(empty.read_bytes()), chapters).name == "02_views"
-    unmarked = {"cell_type": "code", "source": "view = 7"}
-    bare = write(tmp_path / "b.ipynb", {"nbformat": 4, "cells": [unmarked]})
-    assert chapter_of(bare.name, cells_of(bare.read_bytes()), chapters).name == "02_views"
-    with pytest.raises(Unreadable, match="no answer cell of this course"):
-        chapter_of("other.ipynb", [], chapters)
+
+    def unmarked(*sources: str) -> list[Cell]:
+        return [Cell("code", source, "", {}) for source in sources]
+
+    one = unmarked(solutions(STORAGE)["1.2"])
+    both = unmarked(solutions(STORAGE)["1.2"], solutions(STORAGE)["1.3"])
+    assert chapter_of("ada_01_storage.ipynb", one, chapters).name == "01_storage"
+    assert chapter_of("ada.ipynb", both, chapters).name == "01_storage"
+    for name, cells in (("ada.ipynb", one), ("01_storage.ipynb", unmarked("x = 1"))):
+        with pytest.raises(Unreadable, match="no answer cell of this course"):
+            chapter_of(name, cells, chapters)
+    lesson = unmarked('predict(\n  "1.1")', 'predict("1.2")', *(c.source for c in both))
+    with pytest.raises(Unreadable, match="it is a lesson of the course"):
+        chapter_of("01_storage.ipynb", lesson, chapters)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"  <!DOCTYPE html><p>", "but a web page; download the file itself"),
+        (b'\xef\xbb\xbf{"cells": [', "cut off or damaged"),
+        (b"hello", "no JSON"),
+        (b"", "it is empty"),
+    ],
+)
+def test_what_is_no_notebook_is_told_what_it_is(content, why):
+    with pytest.raises(Unreadable, match=re.escape(why)):
+        cells_of(content)
 
 
 def test_metadata_counts_before_id_and_marker(course, tmp_path):

@@ -44,7 +44,7 @@ chapters](notebooks/symptom_table.html), to print.
 """
 MINI = "helpers/insidetorch/mini"
 # How a piece of MiniTorch begins.
-PIECE = re.compile(r"Piece ([0-9]) of MiniTorch")
+PIECE = re.compile(r"Piece [0-9] of MiniTorch")
 
 
 def main(argv: Sequence[str], *, root: Path = ROOT) -> int:
@@ -64,9 +64,8 @@ def write_handout(
 ) -> str:
     """Write the handout into a new folder, and beside it as a zip file; returns what to tell.
 
-    `through` is the last chapter in it: what comes after it is left out, and the pieces of
-    MiniTorch that are built in it or later are packed, so that nobody reads them by accident.
-    Raises CourseError, and writes nothing, where the folder or the zip file is there already, where
+    `through` is the last chapter in it: what comes after it is left out. The pieces of MiniTorch,
+    which learners build, are packed, so that nobody reads them by accident. Raises CourseError, and writes nothing, where the folder or the zip file is there already, where
     there is no such chapter, and where somebody has worked in the notebooks.
     """
     archive = folder.with_name(f"{folder.name}.zip")
@@ -85,8 +84,7 @@ def write_handout(
         copy = folder / path.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    if through is not None:
-        _pack_pieces(folder / MINI, through)
+    _pack_pieces(folder / MINI)
     readme = read_text(root / README, name=README)
     readme = readme.replace("{chapters}", _chapters(root, later))
     readme = readme.replace("{symptoms}", "" if later else SYMPTOMS)
@@ -119,13 +117,12 @@ def _is_of(later: Collection[str], path: Path) -> bool:
     return path.name[:2] in later or (of_all and bool(later))
 
 
-def _pack_pieces(mini: Path, through: int) -> None:
-    """Pack the pieces of MiniTorch that belong to a chapter or to a later one."""
+def _pack_pieces(mini: Path) -> None:
+    """Pack the pieces of MiniTorch; what learners are handed stays to be read."""
     packed = {}
     for path in sorted(mini.glob("*.py")):
         source = path.read_text(encoding="utf-8")
-        piece = PIECE.search(source.partition("\n")[0])
-        if piece and int(piece[1]) >= through:
+        if PIECE.search(source.partition("\n")[0]):
             packed[path.name] = pack({"source": source})
             instead = INSTEAD.format(name=path.name)
             path.write_text(instead, encoding="utf-8", newline="\n")

@@ -415,8 +415,8 @@ def keep_rows(dataset, count):
 
 
 # %% tags=["1.4", "wrong"]
-# The rows were copied through .data, which cuts their history: they require a gradient as a leaf of
-# their own, and none arrives in the data set.
+# No gradient of the rows arrives in the data set: their history was cut, as .data, detach() and
+# torch.tensor do it. Copy them in a way that is recorded.
 def keep_rows(dataset, count):
     return dataset.data[:count].clone().requires_grad_(dataset.requires_grad)
 

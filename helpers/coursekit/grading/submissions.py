@@ -20,6 +20,10 @@ MARKER = re.compile(
 )
 
 
+# A lesson asks for predictions, the exercises do not.
+LESSON = re.compile(r"^\s*predict\(", re.MULTILINE)
+
+
 class Unreadable(Exception):
     """Why a submission is no notebook that can be graded."""
 
@@ -48,32 +52,34 @@ def cells_of(notebook: bytes) -> list[Cell]:
     try:
         content = json.loads(notebook.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise Unreadable("it is not a notebook (no JSON)") from None
+        raise Unreadable(_no_notebook(notebook)) from None
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
         raise Unreadable("it is not a notebook of nbformat 4; open and save it in JupyterLab")
     return [_cell(raw) for raw in content["cells"] if isinstance(raw, dict)]
 
 
 def chapter_of(name: str, cells: Sequence[Cell], chapters: Iterable[Chapter]) -> Chapter:
-    """The chapter that most cells answer, by their marks or else by the names that they define.
+    """The chapter that most cells answer: by their marks, or else by the names that they define.
 
-    The notebook's name counts before the latter. Raises Unreadable where nothing tells.
+    Without marks, one answer is enough in a notebook that is called after the chapter, and two in
+    another one. Raises Unreadable where nothing tells.
     """
     counts = [(sum(bool(claims(c, chapter)) for c in cells), chapter) for chapter in chapters]
     most, chapter = max(counts, key=lambda pair: pair[0])
     if most:
         return chapter
-    for _, chapter in counts:
-        if chapter.name in name:
-            return chapter
+    if sum(bool(LESSON.search(cell.source)) for cell in cells if cell.kind == "code") > 1:
+        raise Unreadable("it is a lesson of the course; the exercises are in the folder exercises")
     defined = {
         name for cell in cells if cell.kind == "code" for name in names_of(cell.source).defined
     }
+    answered = [(_answered(chapter, defined), chapter) for _, chapter in counts]
     most, chapter = max(
-        ((len(defined & _wanted(chapter)), chapter) for _, chapter in counts),
+        ((count + (chapter.name in name), chapter) for count, chapter in answered if count),
         key=lambda pair: pair[0],
+        default=(0, None),
     )
-    if most:
+    if most > 1:
         return chapter
     raise Unreadable("it holds no answer cell of this course")
 
@@ -89,15 +95,26 @@ def claims(cell: Cell, chapter: Chapter, *, sure: bool = False) -> list[str]:
     return [name for name in found if name in chapter.exercises]
 
 
-def _wanted(chapter: Chapter) -> frozenset[str]:
-    """The names that a chapter's answers define."""
-    return frozenset().union(*(names_of(one.stub).defined for one in chapter.exercises.values()))
+def _answered(chapter: Chapter, defined: set[str]) -> int:
+    """Of how many of a chapter's exercises is all defined that an answer defines?"""
+    wanted = [names_of(one.stub).defined for one in chapter.exercises.values()]
+    return sum(bool(names) and names <= defined for names in wanted)
 
 
 def _first_line(source: str) -> str:
     """The first line that says something, cell magics aside."""
     lines = source.strip().splitlines()
     return next((line for line in lines if line and not line.startswith("%%")), "")
+
+
+def _no_notebook(content: bytes) -> str:
+    """What is it then, and what helps?"""
+    begins = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
+    if begins.startswith((b"<!doctype", b"<html")):
+        return "it is not a notebook but a web page; download the file itself"
+    if begins.startswith(b"{"):
+        return "it is not a notebook (cut off or damaged); hand it in once more"
+    return "it is not a notebook (no JSON)" if begins else "it is empty"
 
 
 def _cell(raw: dict[str, Any]) -> Cell:

@@ -1,7 +1,7 @@
-"""Where does the reference's code stand? In its modules, or packed, for learners who build it yet.
+"""Where does the reference's code stand? In its modules, or packed, for learners who build it.
 
-A handout for the first chapters has the pieces that are still to be built in `PACKED`, beside the
-modules, and in each module's place one that runs it from there.
+A handout has the pieces in `PACKED`, beside the modules, and in each piece's place a module that
+runs it from there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..packed import unpack
 
 PACKED = "packed.json"
 INSTEAD = '''\
-"""Packed: a piece of MiniTorch that you build in this chapter or a later one."""
+"""Packed: a piece of MiniTorch, which you build."""
 
 from insidetorch.mini.sources import source_of
 

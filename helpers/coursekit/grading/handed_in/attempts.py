@@ -72,10 +72,10 @@ def submitted_at(stamp: str) -> float:
 
 
 def _rank(one: Submission) -> tuple[object, ...]:
-    return _number(one.name), one.modified > 0, natural(one.name.removesuffix(NOTEBOOK))
+    return _number(one.name), one.modified > 0, natural(NOTEBOOK.sub("", one.name))
 
 
 def _number(name: str) -> int:
     """The number of the copy or attempt that a name tells: 0 of an original, 1 of "copy"."""
-    marks = list(MARK.finditer(PurePosixPath(name).stem))
+    marks = list(MARK.finditer(NOTEBOOK.sub("", PurePosixPath(name).name)))
     return int("".join(filter(None, marks[-1].groups())) or 1) if marks else 0

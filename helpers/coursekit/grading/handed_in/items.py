@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-NOTEBOOK = ".ipynb"
+# Some programs add an ending of their own to what they download.
+NOTEBOOK = re.compile(r"\.ipynb(\.json|\.txt)?$", re.IGNORECASE)
 ZIP = ".zip"
 OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".tar.bz2", ".tar.gz", ".tar.xz", ".tar.zst", ".tgz")
 UNPACK = "it is an archive that is no zip file; unpack it first"
@@ -38,7 +40,7 @@ class Item:
 
 
 def is_notebook(name: str) -> bool:
-    return name.lower().endswith(NOTEBOOK)
+    return NOTEBOOK.search(name) is not None
 
 
 def is_zip(name: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from .attempts import MARK
-from .items import NOTEBOOK, is_notebook, without_archive
+from .items import NOTEBOOK, without_archive
 
 # A name, and the number that a learning platform gave; None where the name tells nobody.
 Told = tuple[str, str] | None
@@ -26,7 +26,7 @@ def name_of_notebook(name: str, *, chapter: re.Pattern[str]) -> Told:
     >>> name_of_notebook("anna_02_views-Copy1.ipynb", chapter=chapter_pattern(["02_views"]))
     ('anna', '')
     """
-    stem = name[: -len(NOTEBOOK)] if is_notebook(name) else name
+    stem = NOTEBOOK.sub("", name)
     if found := MOODLE.match(stem) or CANVAS.match(stem):
         return found["name"].strip() or NAMELESS, found["number"]
     left = MARK.sub("", chapter.sub(" ", stem)).strip(SEPARATORS)
