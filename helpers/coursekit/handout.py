@@ -65,8 +65,9 @@ def write_handout(
     """Write the handout into a new folder, and beside it as a zip file; returns what to tell.
 
     `through` is the last chapter in it: what comes after it is left out. The pieces of MiniTorch,
-    which learners build, are packed, so that nobody reads them by accident. Raises CourseError, and writes nothing, where the folder or the zip file is there already, where
-    there is no such chapter, and where somebody has worked in the notebooks.
+    which learners build, are packed, so that nobody reads them by accident. Raises CourseError, and
+    writes nothing, where the folder or the zip file is there already, where there is no such
+    chapter, and where somebody has worked in the notebooks.
     """
     archive = folder.with_name(f"{folder.name}.zip")
     for taken in [folder, *([archive] if zipped else [])]:

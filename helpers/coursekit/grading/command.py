@@ -18,7 +18,7 @@ from ..environment import ROOT
 from ..errors import CourseError
 from .chapters import read_chapters
 from .cluster import SCHEME, Cluster
-from .counting import BEST, best_of_each, in_order, newest_of_each
+from .counting import BEST, best_of_each, chapter_in, in_order, newest_of_each
 from .engines import Engine, Local
 from .grader import Grader, fingerprint
 from .handed_in.collect import Submission, collect
@@ -28,7 +28,9 @@ from .runs.choosing import choose
 from .runs.isolation import ALL
 from .runs.limits import Limits, lacking
 from .runs.starters import Plain
+from .submissions import Unreadable
 from .told.journal import Journal
+from .told.page import title_of
 from .told.printed import line, plain, table
 from .told.report import folder_for, write_reports
 from .verdicts import Graded
@@ -119,7 +121,7 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
         else:
             notes = newest_of_each(submissions, grader.chapters)
             graded = [
-                replace(found, notes=(*filter(None, [notes[one]]), *found.notes))
+                replace(found, attempts=notes[one])
                 for one, found in _all(list(notes), engine, journal).items()
             ]
     finally:
@@ -128,12 +130,19 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
 
 
 def _list(paths: Sequence[Path], root: Path) -> int:
-    """Print who has handed in what, and by which rules that was told."""
+    """Print who has handed in what, which of it counts, and by which rules that was told."""
     chapters = read_chapters(root)
-    for one in collect(paths, chapters=[chapter.name for chapter in chapters]):
-        problem = f": {one.problem}" if one.problem else ""
-        say(plain(f"{one.learner}  ←  {one.name}{problem}"))
-    say(f"\n{RULES}")
+    submissions = collect(paths, chapters=[chapter.name for chapter in chapters])
+    counts = newest_of_each(submissions, chapters)
+    for one in submissions:
+        try:
+            said = f"chapter {title_of(chapter_in(one, chapters).name)}"
+        except Unreadable as problem:
+            said = str(problem)
+        older = "" if one in counts else "; does not count, as there is a newer one"
+        say(plain(f"{one.learner}  ←  {one.name}: {said}{older}", most=300))
+    people = len({one.learner for one in submissions})
+    say(f"\n{people} learners, {len(submissions)} files.\n\n{RULES}")
     return 0
 
 

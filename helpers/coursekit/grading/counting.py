@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .answers import find_answers
 from .chapters import Chapter
 from .handed_in.attempts import natural, newest
 from .handed_in.collect import Submission
@@ -18,15 +19,21 @@ NEWEST, BEST = "newest", "best"
 def newest_of_each(
     submissions: Sequence[Submission], chapters: Sequence[Chapter]
 ) -> dict[Submission, str]:
-    """The newest notebook of each learner for each chapter, and what to note of it, or ""."""
+    """The newest notebook of each learner for each chapter, and what to tell of it, or "".
+
+    One in which nothing is answered counts only where there is no other.
+    """
     groups: dict[tuple[str, str], list[Submission]] = defaultdict(list)
+    worked_on: set[Submission] = set()
     for one in submissions:
-        groups[one.learner, _chapter(one, chapters) or one.name].append(one)
+        chapter, answered = _look(one, chapters)
+        groups[one.learner, chapter or one.name].append(one)
+        if answered:
+            worked_on.add(one)
     found = {}
     for attempts in groups.values():
-        chosen, others = newest(attempts)
-        names = ", ".join(one.name for one in others)
-        found[chosen] = f"the newest of {len(attempts)}; not counted: {names}" if others else ""
+        chosen, _ = newest([one for one in attempts if one in worked_on] or attempts)
+        found[chosen] = _told(NEWEST, [one.name for one in attempts], chosen.name)
     return found
 
 
@@ -38,11 +45,8 @@ def best_of_each(graded: Sequence[Graded]) -> list[Graded]:
     found = []
     for attempts in groups.values():
         chosen = max(attempts, key=lambda one: (not one.problem, one.points, natural(one.file)))
-        names = ", ".join(one.file for one in attempts if one is not chosen)
-        if names:
-            note = f"the best of {len(attempts)}; not counted: {names}"
-            chosen = replace(chosen, notes=(note, *chosen.notes))
-        found.append(chosen)
+        told = _told(BEST, [one.file for one in attempts], chosen.file)
+        found.append(replace(chosen, attempts=told))
     return found
 
 
@@ -53,9 +57,27 @@ def in_order(graded: Sequence[Graded]) -> list[Graded]:
     )
 
 
-def _chapter(one: Submission, chapters: Sequence[Chapter]) -> str:
-    """The chapter that a notebook answers; "" where nothing tells."""
+def chapter_in(one: Submission, chapters: Sequence[Chapter]) -> Chapter:
+    """The chapter that a notebook answers. Raises Unreadable where nothing tells."""
+    return chapter_of(one.name, cells_of(one.read()), chapters)
+
+
+def _look(one: Submission, chapters: Sequence[Chapter]) -> tuple[str, bool]:
+    """The name of the chapter that a notebook answers, or "", and if anything is answered in it."""
     try:
-        return chapter_of(one.name, cells_of(one.read()), chapters).name
+        cells = cells_of(one.read())
+        chapter = chapter_of(one.name, cells, chapters)
     except Unreadable:
-        return ""
+        return "", False
+    sources = find_answers(cells, chapter).sources
+    answered = any(
+        not exercise.untouched("\n".join(sources.get(exercise.id, [])))
+        for exercise in chapter.exercises.values()
+    )
+    return chapter.name, answered
+
+
+def _told(how: str, names: Sequence[str], chosen: str) -> str:
+    """What to tell of the one that counts among several; "" of the only one."""
+    others = ", ".join(name for name in names if name != chosen)
+    return f"the {how} of {len(names)}, {chosen}; not counted: {others}" if others else ""

@@ -19,12 +19,13 @@ MOST_SHOWN = 400
 class Difference:
     """The first case that differs: its arguments as written, what was seen, what was expected.
 
-    Each is "" where it cannot be told.
+    Each is "" where it cannot be told. `raised` is the error that the answer raised there.
     """
 
     given: str = ""
     seen: str = ""
     expected: str = ""
+    raised: str = ""
 
 
 def first_difference(exercise: Exercise, seen: object) -> Difference:
@@ -32,7 +33,7 @@ def first_difference(exercise: Exercise, seen: object) -> Difference:
     seen, wanted = _results(seen), _results(exercise.wanted)
     call = _check_call(exercise.check)
     if call is None or exercise.judge:
-        return Difference(seen=_text(seen))
+        return Difference(seen=_text(seen), raised=first_error(seen))
     given = ""
     if len(call.args) > 2 and isinstance(seen, list) and isinstance(wanted, list):
         places = [i for i, (one, two) in enumerate(zip(seen, wanted, strict=False)) if one != two]
@@ -45,7 +46,15 @@ def first_difference(exercise: Exercise, seen: object) -> Difference:
         if part is not None:
             seen, wanted = {part: seen[part]}, {part: wanted[part]}
     told = any(keyword.arg == "torch_says" for keyword in call.keywords)
-    return Difference(given, _text(seen), _text(wanted) if told else "")
+    return Difference(given, _text(seen), _text(wanted) if told else "", first_error(seen))
+
+
+def first_error(seen: object) -> str:
+    """The name of the first exception among what was seen; "" where there is none."""
+    if isinstance(seen, dict):
+        return str(seen.get("error") or "")
+    results = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
+    return next(filter(None, map(first_error, results)), "")
 
 
 def _results(seen: object) -> object:
@@ -71,7 +80,9 @@ def _case(cases: ast.expr, place: int, count: int) -> str:
 
 
 def _text(seen: object) -> str:
-    return _cut(json.dumps(seen, ensure_ascii=False))
+    if isinstance(seen, dict) and seen.get("error"):
+        return f"raised {seen['error']}"
+    return _cut(json.dumps(seen, ensure_ascii=False, sort_keys=True))
 
 
 def _cut(text: str) -> str:

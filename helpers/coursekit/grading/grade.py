@@ -146,7 +146,10 @@ def _by_hand(exercise: Exercise, check: Check, sitting: Sitting) -> Check:
 
 
 def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: str) -> Verdict:
-    found = Verdict(exercise.id, exercise.title, NOT_ATTEMPTED, exercise.points, answer=answer)
+    core = bool(exercise.noted.get("core", True))
+    found = Verdict(
+        exercise.id, exercise.title, NOT_ATTEMPTED, exercise.points, answer=answer, core=core
+    )
     if problem:
         return replace(found, outcome=NOT_GRADABLE, why=problem)
     if check and check.right:
@@ -154,8 +157,8 @@ def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: s
     hints = tuple(exercise.noted.get("hints") or ())
     if check is None:
         return replace(found, hints=hints)
-    outcome, why, known = mistake(exercise, check)
     differs = first_difference(exercise, seen_in(observation_of(check)))
+    outcome, why, known = mistake(exercise, check, raised=differs.raised)
     return replace(
         found,
         outcome=outcome,

@@ -14,8 +14,11 @@ from .verdicts import NOT_ATTEMPTED, NOT_YET, Check
 OTHER = "the check saw something else than what is asked for"
 
 
-def mistake(exercise: Exercise, check: Check) -> tuple[str, str, bool]:
-    """The outcome of a check that is not right, what is told of it, and if the course knows it."""
+def mistake(exercise: Exercise, check: Check, *, raised: str = "") -> tuple[str, str, bool]:
+    """The outcome of a check that is not right, what is told of it, and if the course knows it.
+
+    `raised` is the error in the first case that differs.
+    """
     observation = observation_of(check)
     known = verdict(exercise.noted, observation) if "salt" in exercise.noted else None
     if known and known["is"] == "stub":
@@ -26,11 +29,11 @@ def mistake(exercise: Exercise, check: Check) -> tuple[str, str, bool]:
     if known and known["tell"]:
         return NOT_YET, known["tell"], True
     seen = seen_in(observation)
-    raised = f"it raised {error}" if (error := _first_error(seen)) else ""
+    said = f"it raised {raised}" if raised else ""
     named = seen.get("uses") if isinstance(seen, dict) else None
     borrowed = uses(named) if named and isinstance(named, list) else ""
     probe = _of_probe(seen) if exercise.judge.endswith(probe_then_repair.__name__) else ""
-    return NOT_YET, check.why or raised or borrowed or probe or OTHER, False
+    return NOT_YET, check.why or probe or said or borrowed or OTHER, False
 
 
 def observation_of(check: Check) -> object:
@@ -47,17 +50,11 @@ def uses(names: Sequence[str]) -> str:
     return f"the answer uses {named}; this exercise asks for the rule in plain Python"
 
 
-def _first_error(seen: object) -> str:
-    """The name of the first exception among what was seen; "" where there is none."""
-    if isinstance(seen, dict):
-        return str(seen.get("error") or "") or _first_error(seen.get("results"))
-    results = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
-    return next(filter(None, map(_first_error, results)), "")
-
-
 def _of_probe(seen: object) -> str:
     """What to tell of a probe by what it did on each version; "" of a good one."""
     did = seen[0] if isinstance(seen, list) and seen else None
+    if isinstance(did, dict) and did.get("error") == NotImplementedError.__name__:
+        return "the probe is still the stub"
     if not isinstance(did, dict) or not all(isinstance(word, str) for word in did.values()):
         return ""
     return words_of_probe(did, {})

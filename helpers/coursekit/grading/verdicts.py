@@ -17,7 +17,8 @@ class Verdict:
 
     `why` is what is told of an outcome that is not right, `known` that it is one of the course's
     known misconceptions. `seen` is the observation as JSON text; `given`, `got` and `expected`
-    tell the first case that differs. `hints` are the exercise's, for an outcome that is not right.
+    tell the first case that differs. `hints` are the exercise's, for an outcome that is not right;
+    `core` says that every learner is asked to do it.
     """
 
     exercise: str
@@ -32,6 +33,7 @@ class Verdict:
     expected: str = ""
     hints: tuple[str, ...] = ()
     answer: str = ""
+    core: bool = True
 
     @property
     def points(self) -> float | None:
@@ -45,7 +47,8 @@ class Verdict:
 class Graded:
     """A submission: who handed it in, its verdicts, notes, and why it could not be read, if so.
 
-    `passing` says that the problem is one of this machine's at this moment, not the submission's.
+    `attempts` tells which of several notebooks it is that counts, and which do not. `passing` says
+    that the problem is one of this machine's at this moment, not the submission's.
     """
 
     file: str
@@ -55,6 +58,7 @@ class Graded:
     problem: str = ""
     learner: str = ""
     passing: bool = False
+    attempts: str = ""
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Graded:
@@ -70,6 +74,12 @@ class Graded:
     def max(self) -> float:
         """The points that can be had on this machine."""
         return sum(one.max for one in self.verdicts if one.outcome != NOT_GRADABLE)
+
+    @property
+    def untouched(self) -> bool:
+        """Was it read, and is nothing in it answered?"""
+        outcomes = {one.outcome for one in self.verdicts} - {NOT_GRADABLE}
+        return not self.problem and outcomes <= {NOT_ATTEMPTED}
 
     @property
     def all_right(self) -> bool:

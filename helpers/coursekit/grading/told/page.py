@@ -26,10 +26,11 @@ h1,h2,h3{line-height:1.25;overflow-wrap:anywhere}h2{font-size:1.3rem}h3{font-siz
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;font-size:.9rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}
 dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
+li{overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.35rem .8rem .35rem 0;
 border-bottom:1px solid var(--line)}
-td.number,th.number{text-align:right}
+td.number,th.number{text-align:right;white-space:nowrap}
 .scroll{overflow-x:auto}
 .right{color:var(--right)}.wrong{color:var(--wrong)}
 """.strip()
@@ -68,32 +69,49 @@ def title_of(chapter: str) -> str:
 def learner_page(learner: str, graded: Sequence[Graded]) -> str:
     """The page of one learner. Whatever comes from the learner stands there as text."""
     points, most = sum(one.points for one in graded), sum(one.max for one in graded)
-    body = f"<p>{points:g} of {most:g} points.</p>\n"
+    body = f"<p>{points:g} of {most:g} points.</p>\n" if most else ""
     return document(learner, body + "".join(map(_notebook, graded)))
+
+
+def told_of(verdict: Verdict) -> str:
+    """What is told of an outcome, as a sentence about the answer."""
+    why = verdict.why
+    if why.startswith("it "):
+        why = f"the answer {why[3:]}"
+    return why[:1].upper() + why[1:]
 
 
 def _notebook(graded: Graded) -> str:
     if graded.problem:
         return (
             f"<section>\n<h2>{text(graded.file)}</h2>\n"
-            f"<p>This could not be graded: {text(graded.problem)}.</p>\n</section>\n"
+            f"<p>This file could not be graded: {text(graded.problem)}.</p>\n</section>\n"
         )
     title = f"Chapter {title_of(graded.chapter)}: {graded.points:g} of {graded.max:g} points"
-    notes = "".join(f"<li>{text(note)}</li>" for note in (graded.file, *graded.notes))
-    exercises = "".join(map(_exercise, graded.verdicts))
-    return f"<section>\n<h2>{text(title)}</h2>\n<ul>{notes}</ul>\n{exercises}</section>\n"
+    told = filter(None, (graded.file, graded.attempts, *graded.notes))
+    notes = "".join(f"<li>{text(note)}</li>" for note in told)
+    ways = "".join(
+        f'<li><a href="#{text(one.exercise)}">{text(one.exercise)} {text(one.title)}</a>: '
+        f"{MARKS[one.outcome]} {one.outcome}</li>"
+        for one in graded.verdicts
+    )
+    return (
+        f"<section>\n<h2>{text(title)}</h2>\n<ul>{notes}</ul>\n"
+        f'<nav aria-label="{text(title)}"><ul>{ways}</ul></nav>\n'
+        f"{''.join(map(_exercise, graded.verdicts))}</section>\n"
+    )
 
 
 def _exercise(verdict: Verdict) -> str:
     kind = COLOURS.get(verdict.outcome, "")
     points = "" if verdict.points is None else f", {verdict.points:g} of {verdict.max:g} points"
+    extra = "" if verdict.core else ", an extra exercise"
     parts = [
         f'<h3 id="{text(verdict.exercise)}">{text(verdict.exercise)} {text(verdict.title)}</h3>',
-        f'<p class="{kind}"><b>{MARKS[verdict.outcome]} {verdict.outcome}</b>{points}</p>',
+        f'<p class="{kind}"><b>{MARKS[verdict.outcome]} {verdict.outcome}</b>{points}{extra}</p>',
     ]
     if verdict.why:
-        said = verdict.why[0].upper() + verdict.why[1:]
-        parts.append(f"<p>{inline(printable(said))}</p>")
+        parts.append(f"<p>{inline(printable(told_of(verdict)))}</p>")
     if verdict.outcome == NOT_YET:
         parts.append(_difference(verdict))
     for number, hint in enumerate(verdict.hints, 1):
@@ -101,8 +119,8 @@ def _exercise(verdict: Verdict) -> str:
         parts.append(f"<details><summary>{title}</summary><p>{inline(hint)}</p></details>")
     if verdict.seen and verdict.outcome == NOT_YET:
         parts.append(_folded("All that the check saw", verdict.seen))
-    if verdict.answer:
-        parts.append(_folded("The answer", verdict.answer))
+    if verdict.answer and verdict.outcome != NOT_ATTEMPTED:
+        parts.append(_folded("Your answer", verdict.answer))
     return "\n".join(filter(None, parts)) + "\n"
 
 

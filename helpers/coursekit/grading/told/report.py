@@ -113,17 +113,21 @@ def csv_text(graded: Sequence[Graded]) -> str:
 
 
 def totals_text(graded: Sequence[Graded]) -> str:
-    """A line for each learner: the points of each chapter, blank where nothing was graded."""
+    """A line for each learner: the points of each chapter, blank where nothing was graded.
+
+    The first line has the points that can be had.
+    """
     chapters = sorted({one.chapter for one in graded if one.verdicts})
+    most = {name: max(one.max for one in graded if one.chapter == name) for name in chapters}
     points: dict[str, dict[str, float]] = {one.learner: {} for one in graded}
     for one in graded:
         if one.verdicts:
             own = points[one.learner]
             own[one.chapter] = own.get(one.chapter, 0) + one.points
     rows: list[Sequence[str]] = [("learner", *chapters, "total")]
-    for learner, own in points.items():
+    for learner, own in {"(of)": most, **points}.items():
         each = [f"{own[name]:g}" if name in own else "" for name in chapters]
-        rows.append([_inert(learner), *each, f"{sum(own.values()):g}"])
+        rows.append([_inert(learner), *each, f"{sum(own.values()):g}" if own else ""])
     return _csv(rows)
 
 
@@ -183,5 +187,7 @@ def _inert(text: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    # A spreadsheet takes a table for UTF-8 only where it says so.
+    encoding = "utf-8-sig" if path.suffix == ".csv" else "utf-8"
     # Learners can put half a surrogate pair into a name or an error.
-    path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    path.write_text(text, encoding=encoding, errors="replace", newline="\n")
