@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from test_grading_course import submission, write, write_course
 
-from coursekit.grading.chapters import Exercise, read_chapters
+from coursekit.grading.cases import cases_told, telling_notebook
+from coursekit.grading.chapters import OBSERVATION, Exercise, read_chapters
 from coursekit.grading.command import main
 from coursekit.grading.counting import best_of_each, in_order, newest_of_each
 from coursekit.grading.difference import Difference, first_difference
@@ -272,26 +273,52 @@ CHECK = 'check("1.1", look, [(1, 2), (3,)], torch_says=right)'
 @pytest.mark.parametrize(
     ("check", "seen", "wanted", "said"),
     [
-        (CHECK, [1, 5], [1, 4], Difference("3", "5", "4")),
-        (CHECK, [2, 4], [1, 4], Difference("1, 2", "2", "1")),
+        (CHECK, [1, 5], [1, 4], Difference("b", "5", "4")),
+        (CHECK, [2, 4], [1, 4], Difference("a", "2", "1")),
         (CHECK, {"results": [2, 4], "uses": []}, {"results": [1, 4], "uses": []},
-         Difference("1, 2", "2", "1")),
+         Difference("a", "2", "1")),
         (CHECK, [1, 4], [1, 4], Difference()),
         (CHECK, [{"a": 1, "b": 2}, 4], [{"a": 1, "b": 3}, 4],
-         Difference("1, 2", '{"b": 2}', '{"b": 3}')),
-        (CHECK.replace("[(1, 2), (3,)]", "cases"), [1, 5], [1, 4],
-         Difference("case 2 of 2", "5", "4")),
-        (CHECK.replace(", torch_says=right", ""), [1, 5], [1, 4], Difference("3", "5", "")),
+         Difference("a", '{"b": 2}', '{"b": 3}')),
+        (CHECK, [1, 2, 9], [1, 2, 3], Difference("case 3 of 3", "9", "3")),
+        (CHECK.replace(", torch_says=right", ""), [1, 5], [1, 4], Difference("b", "5", "")),
         ('check("1.1", answer)', 5, 4, Difference("", "5", "")),
         (CHECK, [1, {"error": "KeyError"}], [1, 4],
-         Difference("3", "raised KeyError", "4", "KeyError")),
-        (CHECK, [2, {"error": "KeyError"}], [1, 4], Difference("1, 2", "2", "1")),
+         Difference("b", "raised KeyError", "4", "KeyError")),
+        (CHECK, [2, {"error": "KeyError"}], [1, 4], Difference("a", "2", "1")),
         ("see('1.1')", [1], [2], Difference("", "[1]", "")),
     ],
 )  # fmt: skip
 def test_the_first_case_that_differs_is_told_and_what_torch_says_of_it(check, seen, wanted, said):
     exercise = Exercise("1.1", "", 1, "", "", "", {}, check=check, wanted=wanted)
-    assert first_difference(exercise, seen) == said
+    assert first_difference(exercise, seen, ["a", "b"]) == said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [("", ["1, 2", "3"]), (", given=lambda *of: f'the {of}'", ["the (1, 2)", "the (3,)"])],
+)
+def test_the_cases_of_a_check_are_told_in_words(course, more, said):
+    check = f"made = [(1, 2), (3,)]\ncheck('1.1', look, made, torch_says=1 / 0{more})"
+    [chapter, _] = read_chapters(course)
+    cells = {cell.id: cell for cell in chapter.notebook.cells}
+    cells["check-1-1"].source = check
+    told = next(c for c in telling_notebook(chapter).cells if c.metadata[NOTE]["unit"] == "1.1")
+    shown: list[dict] = []
+    exec(told.source, {"display": lambda data, raw: shown.append(data)})
+    assert cases_told(json.dumps(shown[0][OBSERVATION])) == said
+
+
+def test_many_cases_are_told_as_far_as_they_fit(course):
+    [chapter, _] = read_chapters(course)
+    cells = {cell.id: cell for cell in chapter.notebook.cells}
+    cells["check-1-1"].source = "check('1.1', look, [('x' * 400,)] * 2000)"
+    told = next(c for c in telling_notebook(chapter).cells if c.metadata[NOTE]["unit"] == "1.1")
+    shown: list[dict] = []
+    exec(told.source, {"display": lambda data, raw: shown.append(data)})
+    text = json.dumps(shown[0][OBSERVATION])
+    assert 30_000 < len(text) < 70_000 and len(cases_told(text)[0]) == 160
+    assert cases_told(text[:50]) == []
 
 
 def test_a_page_tells_what_was_given_seen_and_expected_and_hints_one_by_one():

@@ -51,12 +51,14 @@ def grade(
     chapters: Sequence[Chapter],
     problems_of: Callable[[Chapter], dict[str, str]],
     run_notebook: RunNotebook,
+    cases_of: Callable[[Chapter], dict[str, list[str]]] = lambda chapter: {},
     earlier: Earlier | None = None,
 ) -> Graded:
     """Grade one submission.
 
     Args: `file` and `learner`, how reports call it and whoever handed it in; `problems_of`, what
     `calibrate` finds in a chapter; `run_notebook` runs a grafted notebook, or raises CannotRun;
+    `cases_of`, what a chapter's checks give, in words, asked for where an answer is not right;
     `earlier`, what was found before of the same learner's answers: only what has changed is run.
     """
     try:
@@ -85,12 +87,14 @@ def grade(
     checks = {
         name: _by_hand(chapter.exercises[name], check, sitting) for name, check in checks.items()
     }
+    cases = {} if all(check.right for check in checks.values()) else cases_of(chapter)
     verdicts = [
         known.get(exercise.id)
         or _verdict(
             exercise,
             problem=problems.get(exercise.id, ""),
             check=checks.get(exercise.id),
+            cases=cases.get(exercise.id, []),
             answer="\n\n".join(answers.sources.get(exercise.id, [])),
         )
         for exercise in chapter.exercises.values()
@@ -145,7 +149,9 @@ def _by_hand(exercise: Exercise, check: Check, sitting: Sitting) -> Check:
     return Check(False, uses(used), check.seen)
 
 
-def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: str) -> Verdict:
+def _verdict(
+    exercise: Exercise, *, problem: str, check: Check | None, cases: Sequence[str], answer: str
+) -> Verdict:
     core = bool(exercise.noted.get("core", True))
     found = Verdict(
         exercise.id, exercise.title, NOT_ATTEMPTED, exercise.points, answer=answer, core=core
@@ -157,7 +163,7 @@ def _verdict(exercise: Exercise, *, problem: str, check: Check | None, answer: s
     hints = tuple(exercise.noted.get("hints") or ())
     if check is None:
         return replace(found, hints=hints)
-    differs = first_difference(exercise, seen_in(observation_of(check)))
+    differs = first_difference(exercise, seen_in(observation_of(check)), cases)
     outcome, why, known = mistake(exercise, check, raised=differs.raised)
     return replace(
         found,

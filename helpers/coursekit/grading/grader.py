@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
+from .cases import cases_told, telling_notebook
 from .chapters import Chapter, read_chapters
 from .earlier import Earlier
 from .grade import calibrate, grade
@@ -26,6 +27,7 @@ class Grader:
         self.run_notebook = partial(run_nbval, limits=limits, starter=starter)
         self._locks = {chapter.name: Lock() for chapter in self.chapters}
         self._problems: dict[str, dict[str, str]] = {}
+        self._cases: dict[str, dict[str, list[str]]] = {}
 
     def grade(self, submission: Submission, *, earlier: Earlier | None = None) -> Graded:
         """Grade a submission; `earlier` is what was found of it before it was saved once more."""
@@ -47,6 +49,7 @@ class Grader:
                 chapters=self.chapters,
                 problems_of=self.problems_of,
                 run_notebook=self.run_notebook,
+                cases_of=self.cases_of,
                 earlier=earlier,
             )
         except Exception as error:
@@ -60,6 +63,16 @@ class Grader:
                 found = calibrate(chapter, run_notebook=self.run_notebook)
                 self._problems[chapter.name] = found
             return self._problems[chapter.name]
+
+    def cases_of(self, chapter: Chapter) -> dict[str, list[str]]:
+        """What a chapter's checks give in each case, in words; found once."""
+        with self._locks[chapter.name]:
+            if chapter.name not in self._cases:
+                checks = self.run_notebook(telling_notebook(chapter)).checks
+                self._cases[chapter.name] = {
+                    name: cases_told(check.seen) for name, check in checks.items()
+                }
+            return self._cases[chapter.name]
 
 
 def fingerprint(root: Path) -> str:

@@ -47,8 +47,8 @@ ALL = {
         Isolation(
             "namespace",
             "Answers see neither the network nor the grader's processes, and of the disk only the "
-            "system's programs, Python and an empty folder in memory. What is left to them is an "
-            "error in Linux's kernel.",
+            "system's programs, Python and an empty folder in memory. To get further, they would "
+            "have to find an error in Linux's kernel.",
             box.enter,
             box.seal,
         ),
