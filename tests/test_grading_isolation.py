@@ -6,8 +6,10 @@ points. The same attempts work where answers run as the grader's own user, so th
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -92,6 +94,31 @@ NOT_AS_YOURSELF = {
 }
 
 
+# What an honest answer may do, and does where it runs as the grader's user.
+HONEST = {
+    "a command": "import subprocess\nget_ipython().run_cell('!echo hello').raise_error()",
+    "a socket of its own": (
+        "server = socket.create_server(('localhost', 0))\n"
+        "socket.create_connection(server.getsockname(), 5).close()\nserver.close()"
+    ),
+    "who it is": (
+        "import getpass, pwd\npwd.getpwuid(os.getuid())\nPath.cwd().owner()\ngetpass.getuser()"
+    ),
+    "files": "import tempfile\ntempfile.TemporaryFile().write(b'x')\nPath('/tmp/x').touch()",
+    "threads": "import threading\nthreading.Thread(target=print).start()",
+    "processes": (
+        "import multiprocessing, sys\nsubprocess.run([sys.executable, '-c', ''], check=True)\n"
+        "worker = multiprocessing.get_context('fork').Process(target=print)\n"
+        "worker.start()\nworker.join()\nassert worker.exitcode == 0"
+    ),
+    "torch's loader": (
+        "import torch\nloader = torch.utils.data.DataLoader(range(4), num_workers=2)\n"
+        "assert len(list(loader)) == 4"
+    ),
+}
+HONEST_START = "import os, socket, subprocess\nfrom pathlib import Path\n"
+
+
 @pytest.fixture(scope="module")
 def warm() -> Iterator[Warm]:
     found = Warm()
@@ -166,6 +193,69 @@ def test_a_machine_outlives_what_it_would_not_if_answers_ran_as_you(course, warm
     answer = TRIES.format(attempt="\n    ".join(attempt.splitlines()), answer=RIGHT_ANSWER)
     found = verdict_on(answer, course, warm, isolation)
     assert found.outcome == RIGHT, found.why
+
+
+@pytest.mark.parametrize("isolation", ALL)
+def test_honest_work_is_held_off_nowhere(course, warm, isolation):
+    answer = HONEST_START + "\n".join(HONEST.values()) + f"\n{RIGHT_ANSWER}"
+    found = verdict_on(answer, course, warm, isolation)
+    assert found.outcome == RIGHT, found.why
+
+
+def test_each_run_has_a_user_of_its_own_where_root_can_choose_one(course, warm):
+    if os.geteuid() != 0:
+        pytest.skip("nobody but root can choose")
+    seen = set()
+    for _ in range(2):
+        answer = f"import os\nraise ValueError(os.getuid())\n{RIGHT_ANSWER}"
+        seen.add(verdict_on(answer, course, warm, "namespace").why)
+    assert len(seen) == 2 and all("ValueError: 19" in why for why in seen)
+
+
+KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}
+
+
+@pytest.mark.skipif(platform.machine() not in KEYS, reason="no numbers of these calls are known")
+def test_the_keys_of_the_teacher_s_session_are_not_an_answer_s(course, tmp_path):
+    add_key, keyctl = KEYS[platform.machine()]
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = libc.syscall(keyctl, 0, -3, 0)  # KEYCTL_GET_KEYRING_ID of the session
+    if libc.syscall(add_key, b"user", b"course-secret", b"hunter2", 7, -3) < 0:
+        pytest.skip("this machine keeps no keys")
+    searches = "import ctypes\nlibc = ctypes.CDLL(None)\n"
+    searches += f"found = libc.syscall({keyctl}, 10, -3, b'user', b'course-secret', 0)\n"
+    searches += f"assert found < 0, 'it has found a key'\n{RIGHT_ANSWER}"
+    started = Warm()
+    try:
+        assert before and verdict_on(searches, course, started, "namespace").outcome == RIGHT
+        found = verdict_on(searches, course, started, "process")
+        assert "it has found a key" in found.why
+    finally:
+        started.close()
+        libc.syscall(keyctl, 9, libc.syscall(keyctl, 10, -3, b"user", b"course-secret", 0), -3)
+
+
+def test_a_course_within_python_s_own_folder_is_hidden(course, warm, monkeypatch):
+    place = Path(os.__file__).with_name("this.py")
+    looks = f"from pathlib import Path\nassert not Path({str(place)!r}).read_text()\n"
+    assert verdict_on(looks + RIGHT_ANSWER, course, warm, "namespace").outcome == NOT_YET
+    monkeypatch.setattr(warm, "hidden", [place])
+    assert verdict_on(looks + RIGHT_ANSWER, course, warm, "namespace").outcome == RIGHT
+
+
+def test_a_long_path_of_temporary_files_is_no_hindrance(course, tmp_path, monkeypatch, warm):
+    long = tmp_path / ("x" * 90)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    assert verdict_on(RIGHT_ANSWER, course, warm, "process").outcome == RIGHT
+
+
+def test_memory_that_processes_share_is_counted_and_limited(course, warm, monkeypatch):
+    monkeypatch.setattr("coursekit.grading.runs.run.MEMORY", 1 << 30)
+    takes = "import mmap\ntaken = [mmap.mmap(-1, 64 << 20) for _ in range(24)]\n"
+    takes += "for one in taken:\n    one.write(bytes(64 << 20))\nwhile True: pass\n"
+    found = verdict_on(takes + RIGHT_ANSWER, course, warm, "process")
+    assert found.why == "it took more than 1 GB of memory"
 
 
 def test_a_run_with_too_many_processes_is_ended(course, warm):

@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from ..errors import CourseError
 from ..grade_ids import exercise_of
 from ..notebook import read_notebook
+from .names import syntax_tree
 
 OBSERVATION = "application/vnd.insidetorch.observation+json"
 
@@ -127,6 +128,6 @@ def _exercise(name: str, noted: dict, answer: NotebookNode, check: NotebookNode 
 
 def _meaning(source: str) -> str:
     try:
-        return ast.dump(ast.parse(source))
+        return ast.dump(syntax_tree(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source.strip()

@@ -108,6 +108,7 @@ def _grader(settings: Settings) -> Grader:
             "another torch, than the one that asks. Give all of them the same."
         )
     starter = choose(settings.isolation)
+    starter.hidden = [root / "solutions", root / "source"]
     atexit.register(starter.close)
     limits = Limits(cell=settings.cell, notebook=settings.notebook)
     return Grader(root, limits=limits, starter=starter)

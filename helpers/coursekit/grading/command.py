@@ -83,7 +83,7 @@ def interruptible() -> Iterator[None]:
 
 def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
     """Grade what the arguments name, with a starter that is closed however this ends."""
-    paths = [Path(path) for path in args.paths]
+    paths = [Path(path).absolute() for path in args.paths]
     out = None if args.watch or args.list else folder_for(args.out)
     if args.list:
         return _list(paths, root)
@@ -95,6 +95,8 @@ def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
         )
     # A cluster's workers have starters of their own.
     starter = Plain() if clustered else choose(args.isolation)
+    inside = ("solutions", "source", "exercises", "teach", ".git")
+    starter.hidden = [*(root / name for name in inside), *paths, *([out] if out else [])]
     try:
         grader = Grader(root, limits=limits, starter=starter)
         find = partial(collect, paths, chapters=[one.name for one in grader.chapters])

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+from . import shown_by
+
 OWN = "insidetorch"
 HERE = str(Path(__file__).parents[2])
 # Beside them, every module of insidetorch that is loaded.
@@ -63,11 +65,9 @@ def remember(imports: str) -> None:
             _classes.append((value, dict(vars(value))))
         elif type(value) is dict:
             _tables.append((value, dict(value)))
-    _classes.extend(
-        (one, dict(vars(one)))
-        for module, name in CLASSES
-        if module in _modules and (one := getattr(_modules[module][0], name))
-    )
+    named = [getattr(_modules[home][0], name) for home, name in CLASSES if home in _modules]
+    _classes.extend((one, dict(vars(one))) for one in [*named, *shown_by.classes()])
+    shown_by.remember()
     values = [*_own_values(), *(each for one, kept in _classes for each in kept.values())]
     _functions.extend(
         (value, tuple(getattr(value, name) for name in OF_FUNCTION))
@@ -80,6 +80,7 @@ def put_back() -> None:
     """Put back what is no longer what it was."""
     # First of all and without a call: all that follows needs them.
     builtins.__dict__.update(_builtins)
+    shown_by.put_back()
     for name, (module, kept) in _modules.items():
         sys.modules[name] = module
         _restore(vars(module), kept)

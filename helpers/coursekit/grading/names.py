@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 from dataclasses import dataclass
+from threading import Lock
 
 from insidetorch.learn.file_cells import MAGIC as FILES_MAGIC
 
@@ -13,6 +14,7 @@ from insidetorch.learn.file_cells import MAGIC as FILES_MAGIC
 MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
 ASSIGNED = re.compile(r"(?<==)[ \t]*[!%][a-zA-Z/.].*$", re.MULTILINE)
 LONGEST = 200_000
+_one_at_a_time = Lock()
 BUILTINS = frozenset(dir(builtins))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 CALM = (ast.Import, ast.ImportFrom, ast.Expr)
@@ -39,10 +41,17 @@ def parse(source: str) -> ast.Module:
     if len(source) <= LONGEST:
         for text in (source, ASSIGNED.sub(" None", MAGIC.sub(r"\1pass", source))):
             try:
-                return ast.parse(text)
+                return syntax_tree(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
     return ast.Module([], [])
+
+
+def syntax_tree(source: str) -> ast.Module:
+    """The syntax tree of a source. Raises what `ast.parse` raises."""
+    # In Python 3.11 two threads that parse can each take the other's depth for their own.
+    with _one_at_a_time:
+        return ast.parse(source)
 
 
 def names_of(source: str) -> Names:

@@ -19,6 +19,7 @@ LIBRARIES = ("torch", "numpy", "insidetorch")
 UNSEEN = {
     *("eval", "exec", "compile", "__import__", "globals", "vars", "locals", "get_ipython"),
     *("builtins", "__builtins__", "__main__", "gc", "importlib", "inspect", "runpy", "subprocess"),
+    *("pickle", "marshal", "pydoc", "pkgutil", "ctypes", "code", "attrgetter", "methodcaller"),
 }
 UNSEEN_ATTRIBUTES = {
     *("modules", "_getframe", "f_globals", "f_locals", "f_back"),
@@ -140,6 +141,12 @@ def _imported_inside(statement: ast.stmt) -> set[str]:
 
 def _unseen(statement: ast.stmt) -> set[str]:
     attributes = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)}
+    # Also by getattr.
+    attributes |= {
+        node.value
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
     return _globals_of(statement) & UNSEEN | attributes & UNSEEN_ATTRIBUTES
 
 

@@ -6,38 +6,37 @@ two start a program; a copy of a warm process has to make the calls itself.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 import signal
 import site
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
-CLONE_NEWNS = 0x00020000
-CLONE_NEWUTS = 0x04000000
-CLONE_NEWIPC = 0x08000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWPID = 0x20000000
-CLONE_NEWNET = 0x40000000
-APART = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
-MNT_DETACH = 2
-MOUNT_ATTR_RDONLY = 1
-AT_FDCWD, AT_RECURSIVE = -100, 0x8000
-MOUNT_SETATTR = 442
-PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
-CAPABILITY_VERSION = 0x20080522
+from .system_calls import (
+    MS_BIND,
+    MS_NODEV,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_REC,
+    become_nobody,
+    change_root,
+    drop_rights,
+    end_with_parent,
+    enter_namespaces,
+    leave_keys,
+    mount,
+    read_only,
+    start_own_network,
+    user_of,
+)
 
-# Far above the numbers that systems give to users; each process takes one of its own.
-FIRST_USER = 1_900_000_000
 # What an answer can fill; it lies in memory.
 SIZE = 256 << 20
 FILES = 20_000
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store")
-SETTINGS = ("alternatives", "fonts", "group", "ld.so.cache", "localtime", "passwd")
+SETTINGS = ("alternatives", "fonts", "ld.so.cache", "localtime")
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
@@ -48,80 +47,86 @@ def shown_places(packages: Path) -> list[Path]:
         *(Path("/etc") / name for name in SETTINGS),
         *(Path("/dev") / name for name in DEVICES),
         *map(Path, (sys.prefix, sys.base_prefix, *site.getsitepackages())),
+        Path(site.getusersitepackages()),
         packages,
     ]
     both = [one for path in wanted for one in (path, path.resolve())]
     return [one for one in dict.fromkeys(both) if one.exists()]
 
 
-def enter(folder: Path, shown: Iterable[Path]) -> None:
-    """Go on in a box, where nothing else of the machine is to be seen.
+def enter(folder: Path, shown: Sequence[Path], hidden: Sequence[Path] = ()) -> None:
+    """Go on in a box, where of the machine nothing but the `shown` places is to be seen, to read.
 
-    What was `folder` is empty there, but for `shared`, which is the same inside and outside. The
-    calling process stays outside and waits for the copy of it that returns from here. Raises
-    OSError where the system does not allow it.
+    The `hidden` ones are empty, wherever they lie. What was `folder` is empty there, but for
+    `shared`, which is the same inside and outside. The calling process stays outside and waits for
+    the copy of it that returns from here. Raises OSError where the system does not allow it.
     """
-    uid, gid, root = os.getuid(), os.getgid(), os.geteuid() == 0
-    _call("unshare", APART if root else APART | CLONE_NEWUSER)
-    if not root:
-        # Who enters stays who it is, with no right over anything outside.
-        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1", encoding="ascii")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1", encoding="ascii")
+    user = user_of(folder) if os.geteuid() == 0 else os.getuid()
+    leave_keys()
+    enter_namespaces()
     if inside := os.fork():
         _end_as(inside)
-    _call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    _furnish(folder, shown)
+    end_with_parent()
+    _furnish(folder, shown, hidden, user=user)
+    start_own_network()
 
 
 def seal(folder: Path) -> None:
     """Close the box from within: nothing outside can be written, and never again be mounted."""
-    _read_only(folder / "shared")
+    read_only(folder / "shared")
     if os.geteuid() == 0:
         become_nobody(folder)
-    _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
-    _call("capset", header, (ctypes.c_uint32 * 6)())
+    drop_rights()
 
 
-def leave_network() -> None:
-    """Go on without a network. Raises OSError where that is not allowed."""
-    _call("unshare", CLONE_NEWNET)
-
-
-def become_nobody(folder: Path) -> None:
-    """Become a user who is nobody else, and who owns `work` and `home` in the folder, for good."""
-    user = FIRST_USER + os.getpid() % 1_000_000
-    for name in ("work", "home"):
-        for path in (folder / name, *(folder / name).rglob("*")):
-            os.chown(path, user, user, follow_symlinks=False)
-    os.setgroups([])
-    os.setresgid(user, user, user)
-    os.setresuid(user, user, user)
-
-
-def _furnish(folder: Path, shown: Iterable[Path]) -> None:
+def _furnish(folder: Path, shown: Sequence[Path], hidden: Sequence[Path], *, user: int) -> None:
     """Build the box's file system out of a new one in memory, and make it the only one."""
-    _mount(None, Path("/"), None, MS_REC | MS_PRIVATE)
+    mount(None, Path("/"), None, MS_REC | MS_PRIVATE)
     base = folder / "box"
     options = f"size={SIZE},nr_inodes={FILES},mode=755"
-    _mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
+    mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
     there: list[Path] = []
     for path in shown:
         if not any(path.is_relative_to(one) for one in there):
-            _read_only(_bind(path, base))
+            read_only(_bind(path, base))
             there.append(path)
-    for name in ("proc", "dev/shm", "tmp"):
+    for path in hidden:
+        # But for what would hide Python as well.
+        if any(path.is_relative_to(one) for one in there) and not any(
+            one.is_relative_to(path) for one in there
+        ):
+            _cover(_in(base, path))
+    for name in ("proc", "dev/shm", "dev/pts", "etc", "tmp"):
         (base / name).mkdir(parents=True, exist_ok=True)
     for name in ("dev/shm", "tmp"):
         (base / name).chmod(0o1777)
-    _mount("proc", base / "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    mount("proc", base / "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    # IPython runs `!command` in a terminal.
+    options = "newinstance,ptmxmode=0666,mode=620"
+    mount("devpts", base / "dev" / "pts", "devpts", MS_NOSUID | MS_NOEXEC, options)
+    (base / "dev" / "ptmx").symlink_to("pts/ptmx")
     (base / "dev" / "fd").symlink_to("/proc/self/fd")
+    _write(base / "etc" / "passwd", f"learner:x:{user}:{user}::{folder / 'home'}:/bin/sh\n")
+    _write(base / "etc" / "group", f"learner:x:{user}:\n")
+    _write(base / "etc" / "hosts", "127.0.0.1 localhost\n")
     _bind(folder / "shared", base)
     for name in ("work", "home"):
         _in(base, folder / name).mkdir()
-    _pivot(base)
+    change_root(base)
     os.chdir(folder / "work")
+
+
+def _cover(place: Path) -> None:
+    """Put something empty over a place in the box."""
+    if place.is_dir():
+        mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "size=4k,mode=755")
+        read_only(place)
+    elif place.exists():
+        mount(os.devnull, place, None, MS_BIND)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _bind(path: Path, base: Path) -> Path:
@@ -132,43 +137,12 @@ def _bind(path: Path, base: Path) -> Path:
         target.mkdir(exist_ok=True)
     else:
         target.touch()
-    _mount(str(path), target, None, MS_BIND | MS_REC)
+    mount(str(path), target, None, MS_BIND | MS_REC)
     return target
 
 
 def _in(base: Path, path: Path) -> Path:
     return base / path.relative_to("/")
-
-
-def _pivot(base: Path) -> None:
-    """Make `base` the root; the old one, put onto the same place, is taken away."""
-    os.chdir(base)
-    if platform.machine() not in PIVOT_ROOT:
-        raise OSError(f"no number of pivot_root is known for {platform.machine()}")
-    _call("syscall", PIVOT_ROOT[platform.machine()], b".", b".")
-    _call("umount2", b".", MNT_DETACH)
-    os.chdir("/")
-
-
-def _read_only(path: Path) -> None:
-    """Allow no writing below a mount, nor below those in it."""
-    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY)
-    size = ctypes.sizeof(attributes)
-    _call("syscall", MOUNT_SETATTR, AT_FDCWD, bytes(path), AT_RECURSIVE, attributes, size)
-
-
-def _mount(
-    source: str | None, target: Path, kind: str | None, flags: int, options: str | None = None
-) -> None:
-    texts = [one and os.fsencode(one) for one in (source, target, kind, options)]
-    _call("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
-
-
-def _call(name: str, *arguments: object) -> None:
-    """One of the C library's functions. Raises OSError where it fails."""
-    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
 def _end_as(inside: int) -> None:

@@ -6,7 +6,7 @@ import sys
 
 from ...errors import CourseError
 from .isolation import ALL
-from .starters import Plain, Starter, Warm
+from .starters import TRIES, Plain, Starter, Warm
 
 
 def choose(wanted: str = "") -> Starter:
@@ -36,10 +36,14 @@ def _best() -> tuple[Starter, dict[str, str]]:
     """The best starter that there is here, and why the other ways of isolation cannot be had."""
     if sys.platform != "linux":
         return Plain(), dict.fromkeys(ALL, "only Linux has it") | {Plain.isolation: ""}
-    try:
-        warm = Warm()
-    except OSError as problem:
-        why = f"the process with all that runs need did not start ({problem})"
+    why = ""
+    for _ in range(TRIES):
+        try:
+            warm = Warm()
+            break
+        except OSError as problem:
+            why = f"the process with all that runs need did not start ({problem})"
+    else:
         return Plain(why), dict.fromkeys(ALL, why) | {Plain.isolation: ""}
     warm.isolation = next(name for name in ALL if not warm.allowed[name])
     return warm, warm.allowed

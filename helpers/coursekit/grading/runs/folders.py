@@ -7,6 +7,7 @@ of one checkout could run the packages of another.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,17 +21,27 @@ PACKAGES = ("coursekit", "insidetorch")
 
 
 EMPTY = ("work", "home", "shared", "box")
+# A socket's path has 107 bytes at most, a folder's name and "/shared/kernel-5" about 30.
+LONGEST_PATH = 70
+SHORT = "/tmp"
 
 
 @contextmanager
 def throw_away_folder() -> Iterator[Path]:
     """A folder as `prepare` makes it, which is removed in the end."""
-    folder = Path(tempfile.mkdtemp(prefix="grade-"))
+    folder = new_folder("grade-")
     try:
         prepare(folder)
         yield folder
     finally:
         remove(folder)
+
+
+def new_folder(prefix: str) -> Path:
+    """A temporary folder whose path is short enough for the kernel's sockets in it."""
+    usual = tempfile.gettempdir()
+    too_long = len(os.fsencode(usual)) > LONGEST_PATH and os.access(SHORT, os.W_OK)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=SHORT if too_long else usual))
 
 
 def prepare(folder: Path) -> None:

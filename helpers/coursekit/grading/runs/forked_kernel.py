@@ -12,8 +12,9 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -38,14 +39,16 @@ class Seed:
 
     stdin = stdout = stderr = None
 
-    def __init__(self, isolation: Isolation, folder: Path, shown: Sequence[Path]) -> None:
+    def __init__(
+        self, isolation: Isolation, folder: Path, shown: Sequence[Path], hidden: Sequence[Path]
+    ) -> None:
         self.folder = folder
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.returncode: int | None = None
         self.pid = os.fork()
         if not self.pid:
             self.channel.close()
-            _be_a_kernel(theirs, isolation, folder, shown)
+            _be_a_kernel(theirs, isolation, folder, partial(isolation.enter, folder, shown, hidden))
         theirs.close()
 
     def grow(self, connection: dict[str, Any]) -> None:
@@ -107,10 +110,12 @@ class ForkedKernel(LocalProvisioner):
         return _seed.returncode
 
 
-def plant(isolation: Isolation, folder: Path, shown: Sequence[Path]) -> None:
+def plant(
+    isolation: Isolation, folder: Path, shown: Sequence[Path], hidden: Sequence[Path]
+) -> None:
     """Make the seed of the kernel of this process, while nothing else runs in it."""
     global _seed
-    _seed = Seed(isolation, folder, shown)
+    _seed = Seed(isolation, folder, shown, hidden)
 
 
 def use() -> None:
@@ -124,7 +129,7 @@ def use() -> None:
 
 
 def _be_a_kernel(
-    channel: socket.socket, isolation: Isolation, folder: Path, shown: Sequence[Path]
+    channel: socket.socket, isolation: Isolation, folder: Path, enter: Callable[[], None]
 ) -> None:
     """Wait for a connection, and serve it as a kernel. Never returns."""
     from ipykernel.kernelapp import IPKernelApp
@@ -138,7 +143,7 @@ def _be_a_kernel(
         connection = channel.recv(LARGEST)
         if not connection:
             os._exit(0)
-        isolation.enter(folder, shown)
+        enter()
         os.chdir(folder / "work")
         file = folder / "home" / "kernel.json"
         file.write_bytes(connection)

@@ -23,7 +23,7 @@ class Limits:
 
 
 def limit_resources(*, processes: bool = False) -> None:
-    """Limit the memory and the file size of this process and of all that it starts.
+    """Limit the memory and the file size of this process, and of each that it starts.
 
     `processes` limits their number as well: where the user has no other ones.
     """

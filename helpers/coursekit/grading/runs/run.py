@@ -19,8 +19,8 @@ from nbformat import NotebookNode
 
 from ..verdicts import Check, Run
 from .folders import throw_away_folder
-from .limits import MOST_PROCESSES, Limits
-from .processes import count_below
+from .limits import MEMORY, MOST_PROCESSES, Limits
+from .processes import count_below, memory_below
 from .starters import Starter
 
 MOST_TOLD = 8 << 20
@@ -130,6 +130,8 @@ def _wait(process: psutil.Process, heard: Heard, limits: Limits) -> str:
             next_count = now + COUNT_EVERY
             if count_below(process) > MOST_PROCESSES:
                 return f"it started more than {MOST_PROCESSES} processes"
+            if memory_below(process) > MEMORY:
+                return f"it took more than {MEMORY >> 30} GB of memory"
         if heard.last and now > heard.last + limits.cell + SILENCE:
             return "it kept the grader's process from going on"
 

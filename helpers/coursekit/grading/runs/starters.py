@@ -10,7 +10,7 @@ import json
 import socket
 import subprocess
 import sys
-import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -20,12 +20,13 @@ from typing import Protocol
 import psutil
 
 from .bare import environment
-from .folders import prepare, remove
+from .folders import new_folder, prepare, remove
 from .processes import end_run, end_strays
 
 LARGEST = 1 << 16
 # Loading torch takes seconds, and many more where the disk is slow.
 SECONDS_TO_LOAD = 120
+TRIES = 3
 
 
 class Starter(Protocol):
@@ -33,6 +34,7 @@ class Starter(Protocol):
 
     isolation: str
     why: str
+    hidden: Sequence[Path]
 
     def start(
         self, folder: Path, arguments: list[str], token: str, told: int, log: int
@@ -59,6 +61,7 @@ class Plain:
 
     def __init__(self, why: str = "") -> None:
         self.why = why
+        self.hidden: Sequence[Path] = ()
 
     def start(
         self, folder: Path, arguments: list[str], token: str, told: int, log: int
@@ -86,13 +89,15 @@ class Warm:
     """Starts copies of a process that has loaded everything (Linux).
 
     Raises OSError where there can be none. `allowed` says for each way of isolation why it cannot
-    be had here, or "". Whoever sets `isolation` chooses among them.
+    be had here, or "". Whoever sets `isolation` chooses among them. `hidden` are places that no
+    answer sees in a box, even where they lie in one that it needs.
     """
 
     why = ""
 
     def __init__(self, isolation: str = "process") -> None:
         self.isolation = isolation
+        self.hidden: Sequence[Path] = ()
         self.lock = Lock()
         self.running: set[psutil.Process] = set()
         self._load()
@@ -104,18 +109,19 @@ class Warm:
             "arguments": arguments,
             "environment": environment(folder, token),
             "folder": str(folder),
+            "hidden": [str(path) for path in self.hidden],
             "isolation": self.isolation,
         }
         with self.lock:
-            try:
-                process = self._copy(request, told, log)
-            except OSError:
+            for _ in range(TRIES):
+                with suppress(OSError):
+                    process = self._copy(request, told, log)
+                    self.running.add(process)
+                    return process
                 # Something has killed the warm process; what it started before goes on.
                 self._unload()
                 self._load()
-                process = self._copy(request, told, log)
-            self.running.add(process)
-            return process
+        raise OSError("the warm process has ended again and again")
 
     def end(self, process: psutil.Process, token: str) -> None:
         end_run(process, token)
@@ -129,7 +135,7 @@ class Warm:
 
     def _load(self) -> None:
         """Start the process, and wait until it has loaded everything."""
-        self.folder = Path(tempfile.mkdtemp(prefix="grade-warm-"))
+        self.folder = new_folder("grade-warm-")
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel.settimeout(SECONDS_TO_LOAD)
         self.parent = None

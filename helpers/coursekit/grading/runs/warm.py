@@ -70,7 +70,7 @@ def trial(isolation: Isolation, folder: Path, shown: list[Path]) -> str:
     ours, theirs = os.pipe()
     if not (pid := os.fork()):
         try:
-            isolation.enter(folder, shown)
+            isolation.enter(folder, shown, [])
             isolation.seal(folder)
             # What is imported later has to be there, and readable.
             Path(os.__file__).read_bytes()
@@ -98,7 +98,8 @@ def be_a_run(request: dict, told: int, log: int, *, shown: list[Path]) -> None:
     os.environ.update(request["environment"])
     folder = Path(request["folder"])
     os.chdir(folder / "work")
-    forked_kernel.plant(ALL[request["isolation"]], folder, shown)
+    hidden = list(map(Path, request["hidden"]))
+    forked_kernel.plant(ALL[request["isolation"]], folder, shown, hidden)
     status = sys.modules["pytest"].main(request["arguments"])
     sys.stdout.flush()
     sys.stderr.flush()
