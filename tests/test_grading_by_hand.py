@@ -43,6 +43,10 @@ def test_a_rule_in_plain_python_may_be_tried_out_beside_torch(source):
     ("source", "name"),
     [
         ("def f(s): return torch.empty(s)", "torch"),
+        ("import sys\ndef f(s): return getattr(sys, 'modules')['torch']", "modules"),
+        ("import pickle\ndef f(s): return pickle.loads(b'ctorch\\nempty\\n.')(s)", "pickle"),
+        ("import pydoc\ndef f(s): return pydoc.locate('torch')", "pydoc"),
+        ("from operator import attrgetter\ndef f(s): return attrgetter('x')(s)", "attrgetter"),
         ("def f(s, t=torch): return t", "torch"),
         ("import torch as t\ndef f(s): return t.empty(s)", "torch"),
         ("from torch import empty\ndef f(s): return empty(s)", "torch"),

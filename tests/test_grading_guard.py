@@ -90,6 +90,33 @@ TRIED_OUT = f"""x = torch.zeros(2, 3)
 assert new_strides(x.shape) == x.stride()
 print(new_strides(torch.ones(2).shape), x.stride().count(1))"""
 
+# What shows an outcome shows what would be right instead.
+FORGED_DISPLAY = """shell = get_ipython()
+def forging(real):
+    def forged(value, *rest, **named):
+        found = real(value, *rest, **named)
+        data = found[0] if isinstance(found, tuple) else found
+        for mime in data or ():
+            if mime.endswith("observation+json"):
+                data[mime]["seen"] = [{"saved": 16, "shared": 0, "values": [0, 1]}]
+        return found
+    return forged
+"""
+BY_FORMAT = "shell.display_formatter.format = forging(shell.display_formatter.format)\n"
+BY_CLASS = (
+    "formatter = type(shell.display_formatter)\nformatter.format = forging(formatter.format)\n"
+)
+BY_TYPE = """from insidetorch.learn.check import Outcome
+bundle = forging(Outcome._repr_mimebundle_)
+shell.display_formatter.mimebundle_formatter.for_type(Outcome, bundle)
+"""
+BY_HOOK = """real = shell.displayhook.write_format_data
+def write(data, metadata=None, **named):
+    return real(forging(lambda _: data)(0), metadata, **named)
+shell.displayhook.write_format_data = write
+"""
+FORGED = (BY_FORMAT, BY_CLASS, BY_TYPE, BY_HOOK)
+
 # Name: the two answers, and which are right.
 CASES = {
     "solved": (SOLUTIONS, COPY_SOLVED, "RR"),
@@ -103,6 +130,10 @@ CASES = {
     ),
     "names_used patched": (PATCHED_RULE, "keep = 5", "xx"),
     "table": (TABLE, COPY_SOLVED, "xR"),
+    **{
+        f"display {number}": (RULE_SOLVED, f"{FORGED_DISPLAY}{how}{VIEW}", "Rx")
+        for number, how in enumerate(FORGED)
+    },
     "imported": ("from insidetorch.mini import contiguous_strides as new_strides", VIEW, "xx"),
 }
 
