@@ -24,9 +24,11 @@ from machine import load, machine
 from coursekit.execute import execute
 from coursekit.exercises.derive import notebook_of
 from coursekit.exercises.parse import ExerciseSet, read_set
-from coursekit.grading.chapters import read_chapters
-from coursekit.grading.grade import calibrate, grade
+from coursekit.grading.grader import Grader
+from coursekit.grading.handed_in.collect import Submission
+from coursekit.grading.runs.choosing import choose
 from coursekit.grading.runs.limits import Limits
+from coursekit.grading.runs.starters import Plain
 from coursekit.notebook import text_of_file
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,14 +80,16 @@ def seconds(fn: Callable[[], object]) -> float:
 
 def grading(found: ExerciseSet) -> None:
     """Print the seconds of grading, and of plain nbval beside it."""
-    limits = Limits()
-    [chapter] = [one for one in read_chapters(ROOT) if one.name == found.name]
-    problems: dict[str, str] = {}
-    once = seconds(lambda: problems.update(calibrate(chapter, limits=limits)))
-    print(f"once for all submissions: the course's own solutions {once:5.2f} s  {problems or ''}")
+    limits, starter = Limits(), choose()
+    grader = Grader(ROOT, limits=limits, starter=starter)
+    [chapter] = [one for one in grader.chapters if one.name == found.name]
+    once = seconds(lambda: grader.problems_of(chapter))
+    print(f"once for all submissions: the course's own solutions {once:5.2f} s")
+    plain = Grader(ROOT, limits=limits, starter=Plain())
+    plain.problems_of(chapter)
 
-    def graded(path: Path) -> None:
-        grade(path, name="", chapters=[chapter], problems_of=lambda _: problems, limits=limits)
+    def graded(path: Path, by: Grader = grader) -> None:
+        by.grade(Submission("", path.name, 0, path))
 
     with tempfile.TemporaryDirectory() as temporary:
         folder, count = Path(temporary), len(found.exercises)
@@ -93,19 +97,21 @@ def grading(found: ExerciseSet) -> None:
         options = ("--out", str(folder / "grades"))
         cases = {
             "every answer right": partial(graded, right),
+            "the same in a new process": partial(graded, right, plain),
             "plain pytest --nbval": partial(
                 command, "pytest", "--nbval", f"solutions/{NAME}.ipynb"
             ),
             "one answer wrong": partial(graded, one),
             "every answer wrong": partial(graded, every),
             "course.py grade, one submission": partial(
-                command, "coursekit", "grade", str(right), *options
+                command, "coursekit", "grade", str(right), "--again", *options
             ),
         }
         times: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(ROUNDS):
             for name, fn in cases.items():
                 times[name].append(seconds(fn))
+    starter.close()
     base = statistics.median(times["plain pytest --nbval"])
     for name, found_s in times.items():
         median = statistics.median(found_s)
