@@ -453,3 +453,10 @@ def test_who_takes_too_long_after_right_answers_is_not_run_alone_as_well(course,
     )
     assert [one.outcome == RIGHT for one in graded.verdicts] == [first, False, True]
     assert len(ran) == runs
+
+
+def test_without_a_path_it_is_the_course_s_own_exercises(course, tmp_path, monkeypatch, capsys):
+    write(course / "exercises" / "01_storage.ipynb", submission())
+    monkeypatch.chdir(tmp_path)
+    assert main(["--out", str(tmp_path / "out")], root=course) == 0
+    assert "01_storage.ipynb: 6 of 6 points" in capsys.readouterr().out

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument(
         "paths",
         nargs="*",
-        default=["exercises"],
+        default=[],
         metavar="PATH",
         help="notebooks, folders or zip files of them; without any, your own exercises",
     )

@@ -78,9 +78,7 @@ def handed_on(args: argparse.Namespace, argv: Sequence[str]) -> list[str]:
         # The last one counts: the file is named from the folder where the author is.
         kept += ["--from", str(Path(args.edited).resolve())]
     if args.command == "grade":
-        # Without a path, it is the course's own folder, whichever folder this is called from.
-        named = args.paths != ["exercises"] or "exercises" in argv
-        paths = [str(Path(path).resolve()) for path in args.paths] if named else []
+        paths = [str(Path(path).resolve()) for path in args.paths]
         out = str(Path(args.out).resolve()) if args.out else ""
         words = ["grade", *paths, "--out", out, "--jobs", str(args.jobs)]
         words += ["--attempts", args.attempts, "--engine", args.engine]

@@ -83,7 +83,7 @@ def interruptible() -> Iterator[None]:
 
 def _carry_out(args: argparse.Namespace, *, root: Path, limits: Limits) -> int:
     """Grade what the arguments name, with a starter that is closed however this ends."""
-    paths = [Path(path).absolute() for path in args.paths]
+    paths = [Path(path).absolute() for path in args.paths] or [root / "exercises"]
     out = None if args.watch or args.list else folder_for(args.out)
     if args.list:
         return _list(paths, root)

@@ -4,7 +4,7 @@ A PATH that is a folder: each folder in it is a learner's, with all that lies be
   submissions/anna/01_views.ipynb, submissions/anna/ps1/x.ipynb     anna
   A zip file in it counts as a folder: submissions/anna.zip         anna
 A PATH that is a zip file: the same, but one folder that holds everything is passed over. Where it
-  names one person at most, it is one learner's, called like the file: anna.zip/work/final.ipynb.
+  names one person at most, it is one learner's, called like the file: anna.zip/mine/final.ipynb.
   So is the course's own folder exercises, called like the folder that it lies in.
 Notebooks that lie loose in a PATH, or are named themselves, are told apart by their names, without
   the chapter's name and the marks of copies and attempts.
